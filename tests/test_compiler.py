@@ -16,9 +16,16 @@ from tests.strategies import histories
 from tests.toolkit import tool, tool_lists
 from tract import ForgottenError, Form, Message, Priority, ToolCall, Tract, compiler
 from tract.compiler import Compiler
+from tract.core import pages
 from tract.core.chain import Chain
 from tract.core.wording import FORGOTTEN
 from tract.providers import dumps
+
+
+@pytest.fixture(autouse=True)
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies share full pages, which short histories would not have."""
+    monkeypatch.setattr(pages, "PAGE", 3)
 
 
 def view(context: Any) -> str:
@@ -294,3 +301,23 @@ def test_what_is_written_as_a_reference_is_looked_at_once(
     with Tract.open(db) as t:
         assert view(t.compile()) == written
         assert t.compile().message_forms[-1] == Form.REFERENCE
+
+
+def test_references_are_opened_without_counting(tmp_path: Path) -> None:
+    """To load a vocabulary takes longer than to open most histories."""
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text)
+
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        t.configure_results(inline_tokens=10)
+        t.assistant("", tool_calls=[ToolCall("c", "read", {})])
+        t.tool_result("c", "read", "word " * 2_000)
+    with Tract.open(path) as t:
+        context = Compiler(t.store, count).compile(t.session.head())
+        assert context.message_forms[-1] == Form.REFERENCE
+        assert not counted
+        assert context.tool_tokens == len(counted[0])

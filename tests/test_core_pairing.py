@@ -59,6 +59,14 @@ def test_the_calls_of_a_message_and_their_results() -> None:
     assert pair([], ["a"]) == []
 
 
+@given(st.lists(st.sampled_from("ab"), max_size=4), st.lists(st.sampled_from("abc"), max_size=4))
+def test_a_message_is_paired_as_open_calls_are_answered(ids: list[str], results: list[str]) -> None:
+    calls: OpenCalls[int] = OpenCalls()
+    calls.ask([(call_id, number) for number, call_id in enumerate(ids)])
+    answered = {calls.answer(call_id): number for number, call_id in enumerate(results)}
+    assert pair(ids, results) == [answered.get(number) for number in range(len(ids))]
+
+
 # Notes
 
 

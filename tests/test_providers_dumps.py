@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import histories
 from tract import Message, ToolCall
+from tract.core import pages
 from tract.model import Raw, Text
 from tract.providers import PROVIDERS, dumps
 from tract.providers.dumps import GrowingDump
@@ -32,6 +33,12 @@ SAID = [
 parts = st.lists(st.sampled_from(SAID), min_size=1, max_size=8) | histories
 moves = st.lists(st.tuples(st.integers(0, 60), parts), min_size=2, max_size=6)
 """Each goes back to some message, if there are as many, and goes on with others."""
+
+
+@pytest.fixture(autouse=True)
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies share full pages, which short histories would not have."""
+    monkeypatch.setattr(pages, "PAGE", 3)
 
 
 def dumped(dump: GrowingDump, messages: list[Message], size: int) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from functools import cache, partial
 from math import inf
 
 from msgspec.structs import replace
@@ -58,6 +58,7 @@ class Compiler:
         """Unless it `keeps` them, large contents are loaded each time that they are needed."""
         self._store = store
         self._count = count
+        self._fetching_tokens = cache(partial(fetching_tokens, count))
         self._keeps = keeps
         self._head = EMPTY
         self._chain = Chain()
@@ -121,16 +122,16 @@ class Compiler:
             sum(tokens for _, tokens in following),
             self._previous,
             chain,
-            self.fetching_tokens if fetches else 0,
+            self._fetching_tokens,
         )
         if is_seen:
             self._previous = context.seen
         return context
 
-    @cached_property
+    @property
     def fetching_tokens(self) -> int:
         """What it costs in a request that the model can fetch results."""
-        return fetching_tokens(self._count)
+        return self._fetching_tokens()
 
     def stored(self, head: Head) -> CompiledContext:
         """Return all messages at this commit in full, in their newest versions."""
@@ -187,13 +188,23 @@ class Compiler:
         """Return the messages as they are shown, each with its tokens; outdated answers without
         their thoughts."""
         short = [item.place for item in items if item.shape.form in (Form.REFERENCE, Form.SUMMARY)]
-        calls = self.calls(short)
-        gists = self.gists(short, calls)
+        whole = [i.place for i in items if i.shape.form == Form.FULL and not i.is_left_out]
         if self._keeps:  # loads them together
-            full = (item for item in items if item.shape.form == Form.FULL and not item.is_left_out)
-            self._large_messages(item.place.shown for item in full)
-        sent = [(item.place.origin.id, self._render(item, gists, calls)) for item in items]
-        return [self._without_thoughts(*one) if at in outdated else one for at, one in sent]
+            self._large_messages(place.shown for place in whole)
+        messages = {place: self.message(place.shown) for place in whole}
+        calls = self.calls(short, messages)
+        gists = self.gists(short, calls)
+        sent: list[tuple[Message, int]] = []
+        for item in items:
+            message = messages.get(item.place)
+            if message is None:
+                sent.append(self._render(item, gists, calls))
+            else:
+                sent.append((message, item.place.shown.token_count))
+        return [
+            self._without_thoughts(*one) if item.place.origin.id in outdated else one
+            for item, one in zip(items, sent, strict=True)
+        ]
 
     def _without_thoughts(self, message: Message, tokens: int) -> tuple[Message, int]:
         left = without_thoughts(message)
@@ -202,12 +213,10 @@ class Compiler:
     def _render(
         self, item: Shown, gists: Mapping[Place, Gist], calls: Mapping[Place, ToolCall]
     ) -> tuple[Message, int]:
-        """Return a message as it is shown, and its tokens."""
+        """Return a message that is not shown in full, and its tokens."""
         place, shape, step = item.place, item.shape, item.place.shown
         if item.is_left_out:
             return self._result(step, SKIPPED)
-        if shape.form == Form.FULL:
-            return self.message(step), step.token_count
         if shape.form == Form.COLLAPSED:
             message = collapse(without_thoughts(self.message(step)), place)
             return message, self._count(message.text)
@@ -231,14 +240,19 @@ class Compiler:
         result = Message("tool", text, step.tool_call_id, step.name, step.is_error, step.origin)
         return result, self._count(text) if tokens is None else tokens
 
-    def calls(self, results: Iterable[Place]) -> dict[Place, ToolCall]:
-        """Return the calls that these results answer, as they read now, without missing ones."""
-        results = list(results)
+    def calls(
+        self, results: Collection[Place], messages: Mapping[Place, Message] | None = None
+    ) -> dict[Place, ToolCall]:
+        """Return the calls that these results answer, as they read now, without missing ones.
+        `messages` are those that are loaded already."""
         turns = {place.call.origin.id: place.call for place in results if place.call}
         calls = self._noted_calls([place for place in results if place.call is None])
         for turn in turns.values():
-            each = zip(turn.answers, self.message(turn.shown).tool_calls, strict=True)
-            calls |= {result: call for result, call in each if result}
+            message = messages.get(turn) if messages else None
+            answering = (message or self.message(turn.shown)).tool_calls
+            for result, call in zip(turn.answers, answering, strict=True):
+                if result:
+                    calls[result] = call
         return calls
 
     def _noted_calls(self, results: Sequence[Place]) -> dict[Place, ToolCall]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from threading import Lock
 from typing import Any, NamedTuple
 
 from tract.core.chain import Chain
+from tract.core.pages import Pages
 from tract.core.toolsets import Offered
 from tract.core.wording import NO_MESSAGES
 from tract.model import Form, Json, Message, Step, Toolset
@@ -36,12 +37,12 @@ class Transcript:
     what is new in it, not what is old."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.steps: list[Step] = []
-        self.tokens: list[int] = []
-        self.forms: list[Form] = []
+        self.messages: Pages[Message] = Pages()
+        self.steps: Pages[Step] = Pages()
+        self.tokens: Pages[int] = Pages()
+        self.forms: Pages[Form] = Pages()
         """What is shown of each message; an instruction or an answer is full, or collapsed."""
-        self.places: list[int] = []
+        self.places: Pages[int] = Pages()
         """For each message the key of the commit that was appended at its place."""
         self.is_lazy = False
         """Whether something in it is not shown in full, and can be fetched."""
@@ -85,9 +86,9 @@ class Transcript:
         if size == len(self.places):
             return self
         beginning = Transcript()
-        beginning.messages, beginning.steps = self.messages[:size], self.steps[:size]
-        beginning.places, beginning.forms = self.places[:size], self.forms[:size]
-        beginning.tokens = self.tokens[:size]
+        beginning.messages, beginning.steps = self.messages.before(size), self.steps.before(size)
+        beginning.places, beginning.forms = self.places.before(size), self.forms.before(size)
+        beginning.tokens = self.tokens.before(size)
         beginning.token_count = self.token_count - sum(self.tokens[size:])
         beginning.token_sources = _among(self.token_sources, size)
         beginning.called = _among(self.called, size)
@@ -132,10 +133,11 @@ class CompiledContext:
         following_tokens: int = 0,
         previous: Seen | None = None,
         chain: Chain | None = None,
-        extra_tokens: int = 0,
+        extra_tokens: Callable[[], int] = int,
     ) -> None:
-        """`extra` are tools that nobody recorded: those by which a model asks for results; with
-        their tokens.
+        """`extra` are tools that nobody recorded: those by which a model asks for results.
+        `extra_tokens` counts theirs: to load a vocabulary for them would be a large part of
+        opening a history, and few ask.
         `following` is what a user says next; it is not recorded yet. `previous` is what was
         compiled before this, `chain` the history that it was compiled of."""
         self._transcript = transcript
@@ -268,7 +270,7 @@ class CompiledContext:
     def _tokens_beside(self) -> dict[str, int]:
         """What the tools cost that nobody recorded."""
         beside = self._beside(self._offered.base.schemas if self._offered.base else [])
-        return {name_of(schema): self._extra_tokens for schema in beside}
+        return {name_of(schema): self._extra_tokens() for schema in beside}
 
     @property
     def has_changed_tools(self) -> bool:

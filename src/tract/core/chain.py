@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise, product, takewhile
 from math import inf
@@ -70,7 +69,7 @@ class Chain:
         self._with_id: dict[str, list[Place]] = {}  # what calls or answers an id, in its order
         self._open_calls: OpenCalls[Place] = OpenCalls()  # of the view
         self._unpaired: set[str] = set()  # ids whose calls or results have come or gone
-        self._numbers: Counter[str] = Counter()
+        self._numbers: dict[str, int] = {}  # how many results each id has
 
     def extend(self, steps: Iterable[Step]) -> float:
         """Add steps. Returns from where on (`Place.at`) something is shown differently; infinity
@@ -96,11 +95,15 @@ class Chain:
     def _fold(self) -> float:
         """Put the new steps in their places. Returns from where on something is altered."""
         self._first_altered = inf
-        if self._folded < len(self.steps):
-            for step in self.steps[self._folded :]:
-                self._apply(step)
+        start = self._folded
+        if start < len(self.steps):
+            for step in self.steps[start:]:
+                if step.operation == "append" and not step.links and step.id not in self._voided:
+                    self._append(step)  # every cold start of a chain with forms comes here
+                else:
+                    self._apply(step)
                 self._folded += 1
-            self._collapse()
+            self._collapse(is_first=start == 0)
         return self._first_altered
 
     def _apply(self, step: Step) -> None:
@@ -121,18 +124,20 @@ class Chain:
             place.past = []
             self._with_past.append(place)
         place.past.append((until, look))
-        self.is_lazy = self.is_lazy or place.look.hides_content
-        if (look.shown, look.visible) != (place.shown, place.look.visible):
+        now = place.look
+        self.is_lazy = self.is_lazy or now.hides_content
+        if (look.shown, look.visible) != (now.shown, now.visible):
             self._alter_from(place.call or place)  # a collapsed call shows its results
 
     def _alter_from(self, place: Place) -> None:
         self._first_altered = min(self._first_altered, place.at)
 
-    def _collapse(self) -> None:
-        """Report the turns that collapse or open: one collapses only if something follows it."""
+    def _collapse(self, *, is_first: bool) -> None:
+        """Report the turns that collapse or open: one collapses only if something follows it. Of
+        the first steps, nothing was shown before."""
         ends = (p.at for p in reversed(self._places) if p.stays_last and not p.is_hidden)
         before, self._last = self._last, next(ends, 0)
-        if before != self._last and self.is_lazy:
+        if before != self._last and self.is_lazy and not is_first:
             moved = takewhile(lambda p: p.at >= min(before, self._last), reversed(self._places))
             for place in moved:
                 if place.may_collapse:
@@ -159,20 +164,33 @@ class Chain:
         self._places.append(place)
         if step.calls:
             for call_id in place.ids:
-                self._with_id.setdefault(call_id, []).append(place)
-            self._open_calls.ask((call_id, place) for call_id, _ in step.calls)
+                self._use_id(call_id, place)
+            self._open_calls.ask([(call_id, place) for call_id, _ in step.calls])
         if step.tool_call_id is not None:
-            self._with_id.setdefault(step.tool_call_id, []).append(place)
-            self._numbers[step.tool_call_id] += 1
-            place.number = self._numbers[step.tool_call_id]
-            place.call = call = self._open_calls.answer(step.tool_call_id)
-            if call:
-                call.results = call.results or []
-                call.results.append(place)
-                if call.is_left_out:
-                    place.show(place.look._replace(is_left_out=True))
-                if self.is_lazy and call.may_collapse:
-                    self._alter_from(call)
+            self._answer(place, step.tool_call_id)
+
+    def _answer(self, place: Place, call_id: str) -> None:
+        """Put a result in the turn of the call that it answers."""
+        self._use_id(call_id, place)
+        place.number = self._numbers[call_id] = self._numbers.get(call_id, 0) + 1
+        place.call = call = self._open_calls.answer(call_id)
+        if call is None:
+            return
+        if call.results:
+            call.results.append(place)
+        else:
+            call.results = [place]
+        if call.is_left_out:
+            place.show(place.look._replace(is_left_out=True))
+        if self.is_lazy and call.may_collapse:
+            self._alter_from(call)
+
+    def _use_id(self, call_id: str, place: Place) -> None:
+        users = self._with_id.get(call_id)
+        if users is None:
+            self._with_id[call_id] = [place]
+        else:
+            users.append(place)
 
     def _compress(self, step: Step) -> None:
         """Put a summary where the first of its sources stands."""
@@ -235,7 +253,8 @@ class Chain:
             open_calls: dict[Place | None, OpenCalls[Place]] = {None: self._open_calls}
             for place in self._with_id[call_id]:
                 waiting = open_calls.setdefault(place.summary, OpenCalls())
-                waiting.ask((called, place) for called, _ in place.shown.calls if called == call_id)
+                calls = [(called, place) for called, _ in place.shown.calls if called == call_id]
+                waiting.ask(calls)
                 if place.origin.tool_call_id == call_id:
                     self._move(place, waiting.answer(call_id))
         self._unpaired.clear()

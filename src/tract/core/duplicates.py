@@ -5,6 +5,8 @@ from __future__ import annotations
 from copy import copy
 from typing import TypeVar
 
+from tract.core.pages import Pages
+
 Instance = TypeVar("Instance")
 
 
@@ -12,6 +14,6 @@ def duplicate(instance: Instance) -> Instance:
     """A copy with lists, dicts and sets of its own. What they hold is shared."""
     other = copy(instance)
     for name, value in vars(instance).items():
-        if isinstance(value, list | dict | set):
+        if isinstance(value, list | dict | set | Pages):
             setattr(other, name, value.copy())
     return other

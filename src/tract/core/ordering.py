@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tract.core.pages import Pages
 from tract.core.pairing import Pairing, Slot
 from tract.core.wording import no_result, quote
 from tract.model import Message
@@ -16,7 +17,7 @@ class Arrangement(Pairing):
 
     def __init__(self) -> None:
         super().__init__()
-        self.messages: list[Message] = []
+        self.messages: Pages[Message] = Pages()
         self.late: list[int] = []
         """Which of the messages late results have replaced, in the order of these results."""
         self._stand_ins: dict[Slot, int] = {}

@@ -138,7 +138,7 @@ def _calls(messages: Sequence[Message]) -> list[ToolCall | None]:
     waiting: OpenCalls[ToolCall] = OpenCalls()
     answered: list[ToolCall | None] = []
     for message in messages:
-        waiting.ask((call.id, call) for call in message.tool_calls)
+        waiting.ask([(call.id, call) for call in message.tool_calls])
         is_result = message.role == "tool"
         answered.append(waiting.answer(message.tool_call_id or "") if is_result else None)
     return answered

@@ -22,8 +22,12 @@ class OpenCalls(Generic[Owner]):
     def __init__(self) -> None:
         self._waiting: dict[str, list[list[Owner]]] = {}  # for each id the messages with such calls
 
-    def ask(self, calls: Iterable[tuple[str, Owner]]) -> None:
+    def ask(self, calls: Sequence[tuple[str, Owner]]) -> None:
         """Add the calls of one message."""
+        if len(calls) == 1:  # as in most messages
+            [(call_id, owner)] = calls
+            self._waiting.setdefault(call_id, []).append([owner])
+            return
         owners: dict[str, list[Owner]] = {}
         for call_id, owner in calls:
             if call_id in owners:
@@ -66,8 +70,10 @@ class OpenCalls(Generic[Owner]):
 
 def pair(calls: Sequence[str], results: Iterable[str]) -> list[int | None]:
     """For each call of one message, by its id, the number of the result that answers it."""
+    if len(calls) == 1:  # as in most messages
+        return [next((number for number, each in enumerate(results) if each == calls[0]), None)]
     open_calls: OpenCalls[int] = OpenCalls()
-    open_calls.ask((call_id, number) for number, call_id in enumerate(calls))
+    open_calls.ask([(call_id, number) for number, call_id in enumerate(calls)])
     answers = {open_calls.answer(call_id): number for number, call_id in enumerate(results)}
     return [answers.get(number) for number in range(len(calls))]
 

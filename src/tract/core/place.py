@@ -14,6 +14,7 @@ from tract.core.pairing import pair
 from tract.model import Form, Link, Priority, Shape, Step, unpack_shape
 
 FULL = Shape()
+_NORMAL = Priority.NORMAL
 
 LEGIBLE = re.compile(r"(?!.*#\d+$)[!-~]{1,80}")
 """Ids that can be shown and asked for. One that ends like `#2` would be read as a number."""
@@ -56,7 +57,7 @@ class Place:
 
     __slots__ = (
         *("at", "call", "changes", "links", "number", "origin", "past", "results", "sources"),
-        *("is_hidden", "is_left_out", "look", "priority", "shape", "shown", "summary"),
+        *("is_hidden", "is_left_out", "priority", "shape", "shown", "summary"),
     )
 
     def __init__(self, origin: Step) -> None:
@@ -67,9 +68,13 @@ class Place:
 
     def reset(self) -> None:
         """Stand as if nothing had followed. The past stays."""
-        self.at = self.origin.id  # the order of places: a summary has that of its first source
+        origin = self.origin
+        self.at = origin.id  # the order of places: a summary has that of its first source
         self.number = 1  # among the results with its id
-        self.show(Look(self.origin, self.origin.shape))
+        # As `show` would, but every cold start runs this once per message.
+        self.shown, self.shape, self.priority = origin, origin.shape, _NORMAL
+        self.summary: Place | None = None
+        self.is_left_out = self.is_hidden = False
         self.links: list[tuple[Step, Link]] | tuple[()] = ()  # those that are undone included
         self.changes: tuple[Step, ...] = ()  # the edits and marks in force
         self.call: Place | None = None
@@ -78,10 +83,13 @@ class Place:
 
     def show(self, look: Look) -> None:
         """Look like this from now on. The parts are attributes, because they are read often."""
-        self.look = look
         self.shown, self.shape, self.priority, self.summary, self.is_left_out = look
         self.is_hidden = look.is_left_out or look.summary is not None
         """Whether nothing of it is in the view: it is left out, or a summary stands for it."""
+
+    @property
+    def look(self) -> Look:
+        return Look(self.shown, self.shape, self.priority, self.summary, self.is_left_out)
 
     @property
     def is_skipped_result(self) -> bool:
@@ -97,8 +105,10 @@ class Place:
     @property
     def may_collapse(self) -> bool:
         """Whether one line may stand for this call and its results."""
-        shapes = (result.shape for result in self.results)
-        return any(shape and shape.form == Form.COLLAPSED for shape in shapes)
+        for result in self.results:
+            if result.shape is not None and result.shape.form == Form.COLLAPSED:
+                return True
+        return False
 
     @property
     def label(self) -> str:

@@ -6,6 +6,7 @@ was sent, so that a request keeps the bytes that a provider has cached.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -150,7 +151,11 @@ FORMERLY_COLLAPSED = (
 def how_to_fetch(place: Place) -> str:
     """The call that returns a full result. Every form has it, and `record()` knows forms by it:
     it must never change."""
-    return f'{GET_TOOL_RESULT}(id="{place.label}")'
+    return _fetch(place.label)
+
+
+def _fetch(label: str) -> str:
+    return f'{GET_TOOL_RESULT}(id="{label}")'
 
 
 def spell_fetch(text: str, place: Place, tool: str) -> str:
@@ -168,11 +173,10 @@ def pays(step: Step) -> bool:
 
 def reference(place: Place, gist: Gist, shape: Shape = FULL, call: ToolCall | None = None) -> str:
     """What the model sees instead of a result: what was asked, what came of it, and a preview."""
-    step = place.shown
+    step, label = place.shown, place.label
     status = "error" if step.is_error or gist.is_error else "success"
-    facts = (place.label, status, f"{step.byte_size} bytes", f"{step.token_count} tokens")
-    about = f" · {' · '.join(facts)}]"
-    rest = f"[{PREVIEW}; call {how_to_fetch(place)} for the full result]"
+    about = f" · {label} · {status} · {step.byte_size} bytes · {step.token_count} tokens]"
+    rest = f"[{PREVIEW}; call {_fetch(label)} for the full result]"
     room = _room(step) - bytes_of(about) - bytes_of(rest) - LINE_ENDS
     title = entitle(what_of(step, call), gist.summary)
     if bytes_of(title) > room:
@@ -186,10 +190,13 @@ def reference(place: Place, gist: Gist, shape: Shape = FULL, call: ToolCall | No
 
 def _says_nothing(preview: str, gist: Gist) -> bool:
     """Whether a preview only repeats the verdict, or has only gaps."""
-    lines = preview.strip().split("\n")
-    if len(lines) == 1 and lines[0].removeprefix("[… ").removesuffix(" …]") == gist.summary:
+    text = preview.strip()
+    if text.removeprefix("[… ").removesuffix(" …]") == gist.summary and "\n" not in text:
         return True
-    return all(line.startswith("[… lines ") or not line for line in lines)
+    return _GAPS.fullmatch(text) is not None
+
+
+_GAPS = re.compile(r"(?:(?:\[… lines .*)?\n)*(?:\[… lines .*)?")
 
 
 def former_reference(place: Place, gist: Gist, shape: Shape) -> str:

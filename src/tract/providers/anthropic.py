@@ -9,6 +9,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from tract.content.blocks import block_text, is_blocks, result_text
+from tract.core.pages import Pages
 from tract.core.wording import START
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text, ToolCall, readable
@@ -223,7 +224,7 @@ class Dump(common.Dump):
         rest = self.with_tail(tail)
         if rest._group:
             rest._close_group()
-        messages = rest.out
+        messages = rest.out[:]
         if changes and messages and messages[-1]["role"] == "user":
             messages.append({"role": "system", "content": changes})
         system = rest._system_text or _joined(rest._system)
@@ -334,7 +335,9 @@ def _breakpoints(content: Json) -> int:
     return sum(isinstance(part.get("cache_control"), dict) for part in parts)
 
 
-def _limit_breakpoints(messages: list[dict[str, Json]], marked: list[int], limit: int) -> list[int]:
+def _limit_breakpoints(
+    messages: list[dict[str, Json]] | Pages[dict[str, Json]], marked: list[int], limit: int
+) -> list[int]:
     """The provider accepts four cache breakpoints, and a client that moves one along leaves many
     behind. The newest stay; returns their positions."""
     left: list[int] = []

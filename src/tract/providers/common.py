@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from tract.content.blocks import is_blocks, whole_text
 from tract.core.duplicates import duplicate
+from tract.core.pages import Pages
 from tract.errors import InputError, RoleError
 from tract.hashing import checked_wire_json, json_or_text
 from tract.model import ROLES, Json, Message, Origin, Raw, Text, ToolCall, readable
@@ -147,7 +148,7 @@ class Dump:
 
     def __init__(self, legal_id: str = r"(?s).+") -> None:
         self.ids = WireIds(legal_id)
-        self.out: list[dict[str, Json]] = []
+        self.out: Pages[dict[str, Json]] = Pages()
         self.notes: list[str] = []
         """What the provider is not shown."""
         self.last_notes: list[str] = []
@@ -162,7 +163,7 @@ class Dump:
     def finish(self, tail: Iterable[Message] = ()) -> Any:
         """All messages so far and a tail, which is not remembered: a list, or the part of a
         request that has them."""
-        return self.with_tail(tail).out
+        return self.with_tail(tail).out[:]
 
     def shown(self, message: Message, *result_types: str) -> Message:
         """The message as this provider is shown it: what is another's is a text, or left out."""
@@ -248,8 +249,8 @@ class Dump:
         """A copy that was fed the tail, too."""
         rest = copy(self)
         for name, value in vars(self).items():
-            if isinstance(value, list):
-                setattr(rest, name, value[:])
+            if isinstance(value, list | Pages):
+                setattr(rest, name, value.copy())
         rest.notes, rest.tool_changes, rest.ids = [], {}, self.ids.aside()
         for message in tail:
             rest.feed(message)

@@ -98,7 +98,7 @@ class Dump(common.Dump):
         rest = self.with_tail(tail)
         rest._drop_last_thoughts()
         held = [item for _, item in rest._held]
-        return [*rest.out, *held, *self.tool_changes.get(self._answers, [])]
+        return rest.out[:] + held + self.tool_changes.get(self._answers, [])
 
     def _known(self, item: dict[str, Json]) -> dict[str, Json]:
         """The item with the keys that the provider knows. An id that another item has is left out:

@@ -52,7 +52,7 @@ def gist_of(content: Json, call: ToolCall | None = None) -> Gist:
 
 def is_gist_of(gist: Gist, call: ToolCall | None) -> bool:
     """Whether a gist that is stored with a content is true of a result of this call."""
-    return gist.made_for in ("", evidence_of(call).key)
+    return not gist.made_for or gist.made_for == evidence_of(call).key
 
 
 def narrow(gist: Gist, characters: int) -> str:

@@ -64,8 +64,9 @@ class Evidence(NamedTuple):
     def key(self) -> str:
         """The same for all calls that say the same about a text. It has everything that finders
         ask for, and as a sum no word of the arguments, which may have to be forgotten."""
-        words = [word for word in self.words[1:] if word == "-h" or word.startswith("--help")]
-        is_last = self.words[-1:] == ["--help"]
+        words = self.words
+        is_last = words[-1:] == ["--help"]
+        words = [word for word in words[1:] if word == "-h" or word.startswith("--help")]
         facts = (self.extension, self.program, words, is_last, self.is_read, bool(self.command))
         return f"{zlib.crc32(repr(facts).encode('utf-8', 'backslashreplace')):08x}"
 
@@ -78,8 +79,7 @@ def evidence_of(call: ToolCall | None) -> Evidence:
     if call is None:
         return NONE
     fields = _fields(call.arguments)
-    command = next(filter(None, (_text(fields.get(key)) for key in _COMMANDS)), "")
-    path = next(filter(None, (_text(fields.get(key)) for key in _PATHS)), "")
+    command, path = _first_text(fields, _COMMANDS), _first_text(fields, _PATHS)
     name = str(call.name)
     if not command and any(key in fields for key in _PATTERNS):
         return Evidence("", "grep" if _SEARCHES.search(name) else "")
@@ -96,6 +96,13 @@ def _fields(arguments: Json) -> dict[str, Json]:
         except (ValueError, RecursionError):
             return {"command": arguments}
     return arguments if isinstance(arguments, dict) else {"command": arguments}
+
+
+def _first_text(fields: dict[str, Json], keys: tuple[str, ...]) -> str:
+    for key in keys:
+        if key in fields and (text := _text(fields[key])):
+            return text
+    return ""
 
 
 def _text(value: Json) -> str:

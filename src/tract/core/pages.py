@@ -1,0 +1,102 @@
+"""A list in pages, so that a copy of a long one costs little. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Self, TypeVar, overload
+
+Item = TypeVar("Item")
+
+PAGE = 1024
+"""Items of a full page."""
+
+
+class Pages(Sequence[Item]):
+    """A list that grows at its end. A copy of it, or of its beginning, shares the full pages: none
+    of these is ever changed. While one thread adds items, others may read those before."""
+
+    __slots__ = ("_pages",)
+
+    def __init__(self, items: Iterable[Item] = ()) -> None:
+        self._pages: list[list[Item]] = [[]]  # the last one is no one else's, and has room
+        self += items
+
+    def __len__(self) -> int:
+        last = len(self._pages) - 1  # which another thread may fill meanwhile
+        return last * PAGE + len(self._pages[last])
+
+    def __iter__(self) -> Iterator[Item]:
+        return chain.from_iterable(self._pages)
+
+    @overload
+    def __getitem__(self, where: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> list[Item]: ...
+
+    def __getitem__(self, where: int | slice) -> Item | list[Item]:
+        if isinstance(where, slice):
+            start, stop, step = where.indices(len(self))
+            return self._between(start, stop) if step == 1 else list(self)[where]
+        number, index = self._find(where)
+        return self._pages[number][index]
+
+    def __setitem__(self, where: int, item: Item) -> None:
+        number, index = self._find(where)
+        if number < len(self._pages) - 1:  # a page that others may have
+            self._pages[number] = self._pages[number].copy()
+        self._pages[number][index] = item
+
+    def __iadd__(self, items: Iterable[Item]) -> Self:
+        new, start = list(items), 0
+        while start < len(new):
+            end = start + PAGE - len(self._pages[-1])
+            self._pages[-1].extend(new[start:end])
+            self._turn_over()
+            start = end
+        return self
+
+    def append(self, item: Item) -> None:
+        self._pages[-1].append(item)
+        self._turn_over()
+
+    def pop(self) -> Item:
+        """Remove the last one."""
+        if not self._pages[-1] and len(self._pages) > 1:
+            self._pages[-2:] = [self._pages[-2].copy()]
+        return self._pages[-1].pop()
+
+    def before(self, size: int) -> Pages[Item]:
+        """The first ones, to be continued with others."""
+        number, rest = divmod(min(size, len(self)), PAGE)
+        other: Pages[Item] = Pages()
+        other._pages = [*self._pages[:number], self._pages[number][:rest]]
+        return other
+
+    def copy(self) -> Pages[Item]:
+        return self.before(len(self))
+
+    def _turn_over(self) -> None:
+        if len(self._pages[-1]) == PAGE:
+            self._pages.append([])
+
+    def _find(self, index: int) -> tuple[int, int]:
+        """The page of an item, and where it stands there."""
+        size = len(self)
+        if not -size <= index < size:
+            raise IndexError(f"{index} of {size}")
+        return divmod(index % size, PAGE)
+
+    def _between(self, start: int, stop: int) -> list[Item]:
+        if stop <= start:
+            return []
+        (first, offset), (last, end) = divmod(start, PAGE), divmod(stop, PAGE)
+        if first == last:
+            return self._pages[first][offset:end]
+        items = self._pages[first][offset:]
+        for page in self._pages[first + 1 : last]:
+            items += page
+        if end:  # otherwise there may be no such page yet
+            items += self._pages[last][:end]
+        return items
