@@ -29,8 +29,9 @@ from tract import (
     Tract,
     TractError,
 )
+from tract.content.preview import gist_of
 from tract.core.wording import GET_TOOL_RESULT_SCHEMA
-from tract.model import readable
+from tract.model import Gist, readable
 from tract.storage import _driver
 from tract.storage.migrations import known_migrations, migrate
 from tract.view.ansi import plain
@@ -288,6 +289,25 @@ def test_a_result_is_read_once_to_become_a_reference(db: str, lines: int) -> Non
     execute(db, "UPDATE blobs SET payload = ? WHERE json_size > 5000", (b"?",))
     with open_tract(db) as t:
         assert seen(t) == [shown]
+
+
+@pytest.mark.database
+def test_others_can_write_while_a_result_is_looked_at(
+    db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reshape may be of thousands of results: it looks at them before its transaction."""
+    with open_tract(db) as t, open_tract(db) as other:
+        mine = turn(t, "c1", BIG[:20_000])
+
+        def look(*args: Any) -> Gist:
+            other.user("meanwhile")
+            return gist_of(*args)
+
+        monkeypatch.setattr("tract.compiler.gist_of", look)
+        t.reshape({mine.commit_hash: "reference"})
+        monkeypatch.undo()
+        assert [message.text for message in t.compile().messages][-1] == "meanwhile"
+        assert seen(t)[0] != BIG[:20_000]
 
 
 def test_reshaping_is_one_commit_and_can_be_undone(t: Tract) -> None:

@@ -131,12 +131,19 @@ def restore(session: Session, commits: Sequence[Commit], message: str | None) ->
 def reshape(
     session: Session, forms: Mapping[str, Form | str | Shape], message: str | None
 ) -> CommitInfo:
-    def make(head: Head) -> Draft:
-        places = session.places(session.chain(head), list(forms))
-        shapes = list(zip(places, map(drafts.shape_of, forms.values()), strict=True))
-        notes = filter(None, (message, _why_full(shapes)))
-        return results.reshape(session, shapes, Details("; ".join(notes) or None))
+    """The gists are made before the transaction, which others wait for."""
 
+    def find(head: Head) -> list[tuple[Place, Shape]]:
+        places = session.places(session.chain(head), list(forms))
+        return list(zip(places, map(drafts.shape_of, forms.values()), strict=True))
+
+    def make(head: Head) -> Draft:
+        shapes = find(head)
+        notes = filter(None, (message, _why_full(shapes)))
+        return results.reshape(session, shapes, Details("; ".join(notes) or None), made)
+
+    with session.lock:
+        made = results.make_gists(session, find(session.head()))
     return session.write(make)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from tract.core.forms import ToolResultInfo, stays_full
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
 from tract.core.wording import GET_TOOL_RESULT, is_fetch, what_of
 from tract.errors import ForgottenError, InputError, NotFoundError
-from tract.model import CommitInfo, Draft, Json, Message, Priority, Shape
+from tract.model import CommitInfo, Draft, Gist, Json, Message, Priority, Shape
 from tract.providers import load_call
 from tract.providers.call_ids import find_result
 from tract.session.session import Commit, Session
@@ -81,19 +82,39 @@ def stored_text(session: Session, place: Place) -> TextReader | None:
 # Forms
 
 
-def reshape(session: Session, shapes: Sequence[tuple[Place, Shape]], details: Details) -> Draft:
+Gists = Mapping[int, Gist]
+"""By the keys of their contents."""
+NO_GISTS: Gists = MappingProxyType({})
+
+
+def reshape(
+    session: Session,
+    shapes: Sequence[tuple[Place, Shape]],
+    details: Details,
+    made: Gists = NO_GISTS,
+) -> Draft:
     """Draft a mark that sets the forms of results. Gists that are shown from now on are stored:
-    the results need not be read again, and a reference does not change. The tokens are left out,
-    because what was compiled before is compiled again with the same numbers."""
+    the results need not be read again, and a reference does not change. Those that were `made`
+    before the transaction are taken from there."""
     draft = drafts.reshape(shapes, details)
-    places = [p for p, shape in shapes if drafts.shows_gist(shape) and not stays_full(p, shape)]
-    contents = session.store.contents
-    stored = contents.gists([place.shown.blob_id or 0 for place in places])
-    missing = [place for place in places if place.shown.blob_id not in stored]
-    gists = session.compiler.gists(missing, session.compiler.calls(missing))
-    for place, gist in gists.items():
-        contents.add_gist(place.shown.blob_id or 0, gist)
+    for blob_id, gist in make_gists(session, shapes, made).items():
+        session.store.contents.add_gist(blob_id, gist)
     return draft
+
+
+def make_gists(
+    session: Session, shapes: Sequence[tuple[Place, Shape]], made: Gists = NO_GISTS
+) -> dict[int, Gist]:
+    """Return the gists that these forms show, without those that are stored. The tokens are left
+    out, because what was compiled before is compiled again with the same numbers."""
+    places = [p for p, shape in shapes if drafts.shows_gist(shape) and not stays_full(p, shape)]
+    by_content = {place.shown.blob_id or 0: place for place in reversed(places)}
+    stored = session.store.contents.gists(list(by_content))
+    missing = {key: place for key, place in by_content.items() if key not in stored}
+    new = [place for key, place in missing.items() if key not in made]
+    gists = session.compiler.gists(new, session.compiler.calls(new))
+    ready = {key: made.get(key) or gists.get(place) for key, place in missing.items()}
+    return {key: gist for key, gist in ready.items() if gist}
 
 
 # Finding results
