@@ -321,3 +321,45 @@ def test_references_are_opened_without_counting(tmp_path: Path) -> None:
         assert context.message_forms[-1] == Form.REFERENCE
         assert not counted
         assert context.tool_tokens == len(counted[0])
+
+
+# What was just written
+
+LONG_TEXTS = ("a\n", "é\t", "한국어", "😀", '"\\\x00', "\ud83d", "\ud83d\ude00 ")
+
+
+@pytest.mark.parametrize("text", LONG_TEXTS)
+def test_a_long_text_that_was_just_written_is_as_it_is_read(tmp_path: Path, text: str) -> None:
+    path = str(tmp_path / "t.db")
+    with Tract.open(path) as t:
+        t.tool_result("c", "run", text * 5_000)
+        t.user(text * 5_001)
+        assert_fresh(t, path)
+        t.tool_result("c", "run", text * 5_000)  # the same content, of another commit
+        assert_fresh(t, path)
+
+
+def test_a_long_text_that_was_just_written_is_not_read(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        t.user("start")
+        t.compile()
+        t.tool_result("c", "run", "long\n" * 5_000)
+        t.store.driver.run("UPDATE blobs SET payload = x'00' WHERE json_size > 5000")
+        assert t.compile().messages[-1].content == "long\n" * 5_000
+
+
+def test_texts_that_nobody_compiles_are_not_kept(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db", durability="relaxed") as t:
+        for number in range(40):
+            t.tool_result(f"c{number}", "run", f"{number}\n" * 40_000)
+            kept = sum(map(len, t.session.compiler._fresh.values()))
+            assert kept <= compiler.MOST_FRESH + 130_000
+        assert len(t.compile().messages) == 40
+        assert t.session.compiler._fresh == {}
+
+
+def test_what_was_just_written_can_be_forgotten(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        secret = t.user("secret\n" * 5_000)
+        t.forget(secret)
+        assert [message.text for message in t.compile().messages] == [FORGOTTEN]

@@ -137,8 +137,11 @@ def test_toolsets_come_with_the_commits_that_brought_them() -> None:
     assert found[1][0].hash.hex() == changed_by.commit_hash
 
 
-def test_nothing_large_is_loaded_before_somebody_looks(tmp_path: Path) -> None:
+def test_nothing_large_is_loaded_before_somebody_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is large is broken in the database, so that loading it would be noticed."""
+    monkeypatch.setattr("tract.core.drafts.GIST_ABOVE", 4_096)
     path = tmp_path / "t.db"
     with Tract.open(str(path)) as tract:
         names = grow(tract, 10)

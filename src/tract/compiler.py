@@ -30,6 +30,7 @@ from tract.errors import CorruptError, ForgottenError
 from tract.hashing import from_json
 from tract.model import (
     EMPTY,
+    Draft,
     Form,
     Gist,
     Head,
@@ -45,6 +46,10 @@ from tract.model import (
 from tract.providers import as_sent
 from tract.providers.server_tools import without_thoughts
 from tract.storage import Store
+from tract.storage.rows import INLINE_BELOW
+
+MOST_FRESH = 1 << 20
+"""Bytes of texts that are kept although no one may compile them."""
 
 
 class Compiler:
@@ -63,11 +68,26 @@ class Compiler:
         self._head = EMPTY
         self._chain = Chain()
         self._large: dict[bytes, Message] = {}
+        self._fresh: dict[bytes, str] = {}  # large texts that were just written, by their commits
+        self._fresh_size = 0
         self._failed: dict[bytes, bool] = {}  # whether a result reports an error
         self._transcript = Transcript()
         self._transcribed = 0
         self._erasures = store.erasures
         self._previous: Seen | None = None
+
+    def remember(self, commit_hash: str, draft: Draft) -> None:
+        """Keep a large text that was just written: the next compile need not read and decompress
+        it. Half of a surrogate pair may come back as something else."""
+        text, data = draft.message and draft.message.content, draft.payload or b""
+        if type(text) is str and len(data) > INLINE_BELOW and b"\\ud" not in data:
+            if self._fresh_size > MOST_FRESH:  # nothing is compiled here
+                self._forget_fresh()
+            self._fresh[bytes.fromhex(commit_hash)] = text
+            self._fresh_size += len(data)
+
+    def _forget_fresh(self) -> None:
+        self._fresh, self._fresh_size = {}, 0
 
     def is_current(self, head: Head) -> bool:
         """Whether it has the chain at this commit, and nothing was erased since it was read."""
@@ -344,8 +364,11 @@ class Compiler:
         messages = {s.hash: self._large[s.hash] for s in large if s.hash in self._large}
         new: dict[int, list[Step]] = {}
         for step in large:
-            if step.hash not in messages:
+            if step.hash in self._fresh:
+                messages[step.hash] = _message(step, self._fresh[step.hash])
+            elif step.hash not in messages:
                 new.setdefault(step.blob_id or 0, []).append(step)
+        self._forget_fresh()
         sizes = {blob_id: steps[0].byte_size for blob_id, steps in new.items()}
         for blob_id, content in self._store.contents.values(sizes) if sizes else ():
             for step in new.pop(blob_id):
@@ -364,6 +387,7 @@ class Compiler:
     def _start_anew(self) -> None:
         self._erasures = self._store.erasures
         self._chain, self._head, self._large, self._failed = Chain(), EMPTY, {}, {}
+        self._forget_fresh()
         self._transcript, self._transcribed = Transcript(), 0
 
 

@@ -216,7 +216,7 @@ class Dump(common.Dump):
             isinstance(part.get("cache_control"), dict) for part in parts
         )
 
-    def finish(self, tail: Iterable[Message] = ()) -> dict[str, Json]:
+    def finish(self, tail: Sequence[Message] = ()) -> dict[str, Json]:
         """The messages so far with their system text, and a tail that is not remembered."""
         changes = self._changes + self.tool_changes.get(self._answers, [])
         if self._system_text is None:

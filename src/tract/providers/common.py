@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
 from hashlib import sha256
@@ -160,9 +160,12 @@ class Dump:
     def feed(self, message: Message) -> None:
         raise NotImplementedError
 
-    def finish(self, tail: Iterable[Message] = ()) -> Any:
+    def finish(self, tail: Sequence[Message] = ()) -> Any:
         """All messages so far and a tail, which is not remembered: a list, or the part of a
         request that has them."""
+        if not tail:  # the usual case, at every turn
+            self.last_notes = []
+            return self.out[:]
         return self.with_tail(tail).out[:]
 
     def shown(self, message: Message, *result_types: str) -> Message:
@@ -245,7 +248,7 @@ class Dump:
         other.ids = self.ids.copy()
         return other
 
-    def with_tail(self, tail: Iterable[Message]) -> Self:
+    def with_tail(self, tail: Sequence[Message]) -> Self:
         """A copy that was fed the tail, too."""
         rest = copy(self)
         for name, value in vars(self).items():

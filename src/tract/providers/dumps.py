@@ -127,7 +127,7 @@ class _State:
     def finish(self, following: Sequence[Message]) -> tuple[Any, list[str]]:
         """All messages and what follows them, and what had to be repaired."""
         dump, (tail, notes) = self.dump, self.arrangement.ending()
-        sent = dump.finish(with_legal_names(m, self._names) for m in [*tail, *following])
+        sent = dump.finish([with_legal_names(m, self._names) for m in (*tail, *following)])
         return sent, [*self.arrangement.notes, *notes, *dump.notes, *dump.last_notes]
 
 

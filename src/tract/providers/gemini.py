@@ -231,7 +231,7 @@ class Dump(common.Dump):
             return False
         return "type" not in block or not block.keys().isdisjoint(GEMINI_DATA)
 
-    def finish(self, tail: Iterable[Message] = ()) -> dict[str, Json]:
+    def finish(self, tail: Sequence[Message] = ()) -> dict[str, Json]:
         """The contents so far with their system text, and a tail that is not remembered."""
         rest = self.with_tail(tail)
         if rest._group:

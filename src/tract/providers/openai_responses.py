@@ -94,7 +94,7 @@ class Dump(common.Dump):
         while self._held and len(self.out) >= self._held[0][0]:
             self.out.append(self._held.pop(0)[1])
 
-    def finish(self, tail: Iterable[Message] = ()) -> list[dict[str, Json]]:
+    def finish(self, tail: Sequence[Message] = ()) -> list[dict[str, Json]]:
         rest = self.with_tail(tail)
         rest._drop_last_thoughts()
         held = [item for _, item in rest._held]

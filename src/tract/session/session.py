@@ -323,6 +323,7 @@ class Session:
                     return self._existing_child(dialog_id, expected, head, make(expected))
             draft = make(head)
             info = self.store.append(dialog_id, self.branch, head, draft)
+            self.compiler.remember(info.commit_hash, draft)
             is_pending = bool(self.listener) and info.role == "tool" and not draft.links
             if is_pending or self.observer:
                 self._queue.append(New(self, info, is_pending))
