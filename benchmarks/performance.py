@@ -152,8 +152,9 @@ PEERS = """\
 Results have 200 bytes to 50 KB, 65 MB in 10,000 messages. Every store writes and reads as its
 documentation shows, and gets messages in its own format, made beforehand. The raw driver is
 SQLite with tract's settings and one row of JSON for each message. langgraph stores its full
-state with every step: its loop and its disk are those of 100 turns. Command: `python3 dev.py
-bench peers`."""
+state with every step: its loop and its disk are those of 100 turns. tract indexes the words of
+a file below 8 MB when it is first searched: those of the loop and of the disk have no index.
+Command: `python3 dev.py bench peers`."""
 POWER = """\
 What each connection answers when it is asked for its settings, and how often `strace` sees it
 call fsync or fdatasync. The losses follow from these; only those of tract are tested with
