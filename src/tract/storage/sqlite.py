@@ -33,10 +33,6 @@ BUSY_SECONDS = 30
 PAUSE = 0.001, 0.01
 """Seconds between two tries to get the lock: about as long as a write holds it."""
 
-SHORT = 0.001
-"""Seconds of a transaction without parts, after which the files are looked at once more before it
-is committed."""
-
 
 def is_safe_for_wal(version: tuple[int, ...]) -> bool:
     """Whether the WAL-reset corruption bug (3.7.0 to 3.51.2) is fixed in this SQLite."""
@@ -109,7 +105,6 @@ class Sqlite(Driver):
         self._folder = ""
         self._settled: files.FolderState | None = None  # of the folder, when all files were there
         self._cursor: Any = None
-        self._checked_until = 0.0  # when the look at the files that a transaction began with is old
         self._is_held = False  # by the thread that forks
         self._version: tuple[list[Row], Any] = ([], None)  # of what the last transaction began with
         super().__init__(place if place == MEMORY else files.absolute(place), durability)
@@ -298,23 +293,17 @@ class Sqlite(Driver):
         if self._is_away or self._is_closed:
             self._reopen()
         self._check_files()  # a large transaction is written to the log before its end
-        self._checked_until = time.monotonic() + SHORT
         self._execute("BEGIN IMMEDIATE")
         version = self._execute(_VERSION).fetchall(), self.connection
         if self.schema is not None and version != self._version:  # perhaps it was migrated
             self.check_schema(self.run("SELECT version FROM tract_schema"))
         self._version = version
 
-    def save(self, depth: int) -> None:
-        super().save(depth)
-        self._checked_until = 0  # others may do anything between two parts
-
     def begin_snapshot(self) -> None:
         self.run("BEGIN")
 
     def commit(self) -> None:
-        if time.monotonic() > self._checked_until:
-            self._check_files()
+        self._check_files()
         try:
             self._execute("COMMIT")
         except DiskError as error:
