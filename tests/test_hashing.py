@@ -259,3 +259,14 @@ def test_frozen_hashes() -> None:
             "d36bab04b376807e",
             "f236b32921d2d802",
         ]
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_a_message_that_contains_itself_is_refused(role: str) -> None:
+    part: dict[str, Any] = {}
+    part["part"] = part
+    with Tract.open() as t:
+        for message in ({"content": [part]}, {"content": "", "tool_calls": [part]}):
+            with pytest.raises(NotJsonError, match="nested deeper"):
+                t.commit({"role": role, **message})
+        assert t.head is None

@@ -27,6 +27,7 @@ Json = Any
 """A value that JSON can hold: str, int, float, bool, None, and lists and dicts of them."""
 
 MAX_DEPTH = 200
+TOO_DEEP = f"JSON is nested deeper than {MAX_DEPTH} levels"
 MAX_INT = 1 << 64
 QUOTE = ord('"')
 
@@ -59,8 +60,7 @@ checked_sorted_json = _encoder(sort_keys=True)
 """The same with sorted keys."""
 checked_wire_json = _encoder(ensure_ascii=False)
 """The same in the caller's order, with all characters as they are."""
-spaced_json = _encoder(ensure_ascii=False, is_spaced=True)
-"""JSON for people."""
+_spaced_json = _encoder(ensure_ascii=False, is_spaced=True)
 _decode = msgspec.json.Decoder().decode
 
 
@@ -69,6 +69,14 @@ def to_json(value: Json) -> str:
     if type(value) is str:
         return encode_basestring_ascii(value)
     return _check_and_encode(checked_json, value)
+
+
+def spaced_json(value: Json) -> str:
+    """JSON for people; NotJsonError for a value that contains itself."""
+    try:
+        return _spaced_json(value)
+    except RecursionError:
+        raise NotJsonError(TOO_DEEP) from None
 
 
 def check_json(value: Json) -> None:
@@ -186,7 +194,7 @@ def _check_and_encode(encode: Encode, value: Json) -> str:
     try:
         text = encode(value)
     except RecursionError:
-        raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels") from None
+        raise NotJsonError(TOO_DEEP) from None
     except (TypeError, ValueError) as error:
         is_nan = str(error).startswith("Out of range float")  # the rest differs between Pythons
         fact = "NaN and Infinity are not allowed" if is_nan else error
@@ -207,7 +215,7 @@ def _check_and_encode(encode: Encode, value: Json) -> str:
         level = [child for child in children if type(child) not in _SCALARS]
         if not level:
             return text
-    raise NotJsonError(f"JSON is nested deeper than {MAX_DEPTH} levels")
+    raise NotJsonError(TOO_DEEP)
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
