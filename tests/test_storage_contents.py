@@ -7,6 +7,7 @@ import shutil
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tract.model import Gist
 from tract.storage.codec import (
     CHUNK_SIZE,
     CHUNKED,
+    SEAL,
     TEXT,
     TEXT_CHUNKED,
     TEXT_STRIDE,
@@ -182,6 +184,31 @@ def test_fsck_compares_a_long_text_with_the_hash_of_its_json(t: Tract) -> None:
         sql = "UPDATE blobs SET payload = ? WHERE id = ?"
         t.store.driver.run(sql, (piece.payload, key))
     assert any("does not match its hash" in problem for problem in t.fsck().problems)
+
+
+def test_texts_of_schema_19_get_another_seal(db: str) -> None:
+    """It was of the text. What is damaged stays so."""
+    texts = [f"{number} {LINES}" for number in range(3)]
+    with Tract.open(db) as t:
+        keys = [result(t, text, f"c{number}") for number, text in enumerate(texts)]
+        sent = t.compile().to_openai()
+    payloads = dict(execute(db, "SELECT id, payload FROM blobs"))
+    hashes = dict(execute(db, "SELECT id, hash FROM blobs"))
+    for key, text in zip(keys, texts, strict=True):
+        seal = sha256(bytes(hashes[key]) + text.encode()).digest()
+        damaged = b"?" if key == keys[2] else b""
+        old = bytes(payloads[key])[: -SEAL - len(damaged)] + damaged + seal
+        execute(db, "UPDATE blobs SET payload = ? WHERE id = ?", (old, key))
+    execute(db, "UPDATE tract_schema SET version = 19")
+    with Tract.open(db) as t:
+        assert t.store.contents.value(keys[0]) == texts[0]
+        assert len(t.fsck().problems) == 1
+        with pytest.raises(CorruptError):
+            t.store.contents.value(keys[2])
+    assert execute(db, f"SELECT payload FROM blobs WHERE id = {keys[1]}") == [(payloads[keys[1]],)]
+    execute(db, "UPDATE blobs SET payload = ? WHERE id = ?", (payloads[keys[2]], keys[2]))
+    with Tract.open(db) as t:
+        assert t.compile().to_openai() == sent
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tract.storage.codec import deflate
-from tract.storage.frames import GROUP, LONGEST, groups, inflate_frames
+from tract.storage.frames import GROUP, LONGEST, content_size, groups, inflate_frames
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -98,3 +98,13 @@ def test_no_group_is_much_larger_than_it_should_be() -> None:
     borders = list(groups(sizes))
     assert [size for start, end in borders for size in sizes[start:end]] == sizes
     assert max(sum(sizes[start:end]) for start, end in borders) <= GROUP + LONGEST
+
+
+@given(st.binary(max_size=70_000) | texts)
+def test_a_frame_says_how_long_its_content_is(content: bytes) -> None:
+    assert content_size(deflate(content)) == len(content)
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 40, deflate(b"x" * 900)[:4]])
+def test_what_is_no_frame_says_nothing(data: bytes) -> None:
+    assert content_size(data) is None

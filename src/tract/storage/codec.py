@@ -31,7 +31,7 @@ TEXT_STRIDE = 1 << 16
 """Characters of a chunk of text. A character has at most twelve bytes of JSON."""
 LEVEL = 3
 SEAL = 32
-"""Bytes of the seal at the end of a text, which a decompressor does not reach."""
+"""Bytes of the seal behind the frame of a text, which a decompressor does not reach."""
 MAX_GIST = 1 << 16
 DAMAGE = (TypeError, AttributeError, ValueError, LookupError)
 """What comes of a column that is not what it should be."""
@@ -68,28 +68,31 @@ def pack(data: bytes, digest: bytes | None = None) -> Piece:
 
 def pack_text(text: str, digest: bytes) -> Piece | None:
     """A text in UTF-8, compressed, and its seal; None if that is not possible, or not shorter. To
-    read it, no JSON has to be parsed, which takes as long as to decompress and to verify it."""
+    read it, no JSON has to be parsed, which takes as long as to decompress it."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError:  # it has half of a surrogate pair
         return None
-    payload = deflate(data) + seal_text(data, digest)
+    payload = sealed(deflate(data), digest)
     return Piece(digest, TEXT, payload) if len(payload) < len(data) else None
 
 
-def seal_text(data: bytes | memoryview, digest: bytes) -> bytes:
-    """A hash that binds a text in UTF-8 to the hash of its JSON."""
-    seal = sha256(digest)
-    seal.update(data)
-    return seal.digest()
+def sealed(frame: bytes, digest: bytes) -> bytes:
+    """A compressed text with its seal, which binds it to the hash of its JSON."""
+    return frame + sha256(digest + frame).digest()
+
+
+def is_sealed(payload: bytes, digest: bytes) -> bool:
+    """Whether a compressed text is what was sealed. A frame is a third or less of its text, and
+    determines it: so it is verified in a third of the time, before it is decompressed."""
+    return sha256(digest + payload[:-SEAL]).digest() == payload[-SEAL:]
 
 
 def unpack_text(digest: bytes, payload: bytes | None, json_size: int) -> str:
     """The text, verified. It is never longer than its JSON."""
-    data = inflate(payload, json_size)
-    if (payload or b"")[-SEAL:] != seal_text(data, digest):
+    if not (isinstance(payload, bytes) and is_sealed(payload, digest)):
         raise CorruptError(f"content {digest.hex()} does not match its hash")
-    return data.decode("utf-8")
+    return inflate(payload, json_size).decode("utf-8")
 
 
 def unpack(digest: bytes, codec: int, payload: bytes | None, json_size: int) -> bytes:

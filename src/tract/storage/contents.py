@@ -15,7 +15,7 @@ from tract.hashing import Json, from_json
 from tract.model import Gist
 from tract.storage import codec
 from tract.storage.driver import PAGE, Driver, Row, marks
-from tract.storage.frames import LONGEST, groups, inflate_frames
+from tract.storage.frames import LONGEST, content_size, groups, inflate_frames
 from tract.storage.objects import Objects
 from tract.storage.rows import BlobRow, chunk_checksum, measured, pulled, tombstone, verify_blob
 
@@ -121,6 +121,21 @@ def bind_gists(driver: Driver) -> None:
             with suppress(CorruptError):
                 values = codec.bound_gist(gist, digest), blob_id
                 driver.run("UPDATE blobs SET gist = ? WHERE id = ?", values)
+        last = rows[-1][0]
+
+
+def seal_frames(driver: Driver) -> None:
+    """Seal compressed texts where texts were sealed. A damaged one stays so."""
+    last = 0
+    while rows := driver.run(_TEXTS, (codec.TEXT, last, PAGE)):
+        for blob_id, digest, payload, json_size in rows:
+            with suppress(CorruptError):
+                if (
+                    sha256(digest + codec.inflate(payload, json_size)).digest()
+                    == payload[-codec.SEAL :]
+                ):
+                    values = codec.sealed(payload[: -codec.SEAL], digest), blob_id
+                    driver.run("UPDATE blobs SET payload = ? WHERE id = ?", values)
         last = rows[-1][0]
 
 
@@ -373,45 +388,46 @@ class Contents:
         if sum(sizes.values()) > AHEAD_ABOVE:
             yield from self._read_ahead(portions)
         else:
-            for rows in portions:
-                yield from self._verified(rows, _inflated(rows))
+            for packed in portions:
+                yield from self._verified(packed, _inflated(packed))
 
-    def _read_ahead(self, portions: Iterator[Sequence[Row]]) -> Iterator[tuple[int, Json]]:
+    def _read_ahead(self, portions: Iterator[Sequence[_Packed]]) -> Iterator[tuple[int, Json]]:
         """While some are verified, the next ones are decompressed in another thread."""
         from concurrent.futures import ThreadPoolExecutor  # a short command needs no thread
 
-        ahead: deque[tuple[Sequence[Row], Callable[[], list[Data | None]]]] = deque()
+        ahead: deque[tuple[Sequence[_Packed], Callable[[], list[Data | None]]]] = deque()
         with ThreadPoolExecutor(1) as pool:
-            for rows in portions:
-                ahead.append((rows, _inflate_later(pool, rows)))
+            for packed in portions:
+                ahead.append((packed, _inflate_later(pool, packed)))
                 if len(ahead) > 1:
-                    rows, inflated = ahead.popleft()
-                    yield from self._verified(rows, inflated())
-            for rows, inflated in ahead:
-                yield from self._verified(rows, inflated())
+                    packed, inflated = ahead.popleft()
+                    yield from self._verified(packed, inflated())
+            for packed, inflated in ahead:
+                yield from self._verified(packed, inflated())
 
-    def _payloads(self, sizes: Mapping[int, int]) -> Iterator[Sequence[Row]]:
-        """The rows of contents, as many at a time as are decompressed together."""
+    def _payloads(self, sizes: Mapping[int, int]) -> Iterator[Sequence[_Packed]]:
+        """Contents as they are stored, as many at a time as are decompressed together."""
         for keys in _portions(sizes):
             rows = self._driver.run(f"{_PAYLOADS} {marks(keys)}", keys)
             for missing in set(keys) - {row[0] for row in rows}:
                 self.read(missing)  # says so
-            for start, end in groups([_joint_size(row) or 0 for row in rows]):
-                yield rows[start:end]
+            packed = [_packed(row) for row in rows]
+            for start, end in groups([each.size or 0 for each in packed]):
+                yield packed[start:end]
 
     def _verified(
-        self, rows: Sequence[Row], inflated: list[Data | None]
+        self, packed: Sequence[_Packed], inflated: list[Data | None]
     ) -> Iterator[tuple[int, Json]]:
-        for (blob_id, digest, kind, payload, *_), data in zip(rows, inflated, strict=True):
+        for each, data in zip(packed, inflated, strict=True):
             if data is None:
                 with suppress(ForgottenError):
-                    yield blob_id, self.value(blob_id)
-            elif kind == codec.TEXT and codec.seal_text(data, digest) == payload[-codec.SEAL :]:
-                yield blob_id, str(data, "utf-8")
-            elif kind != codec.TEXT and sha256(data).digest() == digest:
-                yield blob_id, from_json(data)
+                    yield each.blob_id, self.value(each.blob_id)
+            elif each.codec == codec.TEXT:
+                yield each.blob_id, str(data, "utf-8")
+            elif sha256(data).digest() == each.hash:
+                yield each.blob_id, from_json(data)
             else:
-                yield blob_id, self.value(blob_id)  # says what is wrong
+                yield each.blob_id, self.value(each.blob_id)  # says what is wrong
 
     def open(self, blob_id: int) -> ShortContent | LongContent:
         """A content to be sent in pieces."""
@@ -470,30 +486,54 @@ def _portions(sizes: Mapping[int, int]) -> Iterator[list[int]]:
         yield keys
 
 
-def _inflate_later(pool: Executor, rows: Sequence[Row]) -> Callable[[], list[Data | None]]:
+class _Packed(NamedTuple):
+    """A content as it is stored."""
+
+    blob_id: int
+    hash: bytes
+    codec: int
+    payload: bytes
+    size: int | None
+    """The bytes that it is decompressed to, together with others; None if it is read by itself."""
+
+
+def _packed(row: Row) -> _Packed:
+    """A row of _PAYLOADS. A damaged one may have anything in any column, and is read by itself. The
+    frame of a text is verified here: one that is damaged could change what those behind it become
+    if they are decompressed together."""
+    blob_id, digest, kind, payload, size = row
+    is_joint = False
+    if isinstance(digest, bytes) and isinstance(payload, bytes) and isinstance(size, int):
+        if kind == codec.TEXT:
+            is_joint = content_size(payload) == size and codec.is_sealed(payload, digest)
+        else:
+            is_joint = kind == codec.ZSTD
+    joint_size = size if is_joint and 0 <= size <= LONGEST else None
+    return _Packed(blob_id, digest, kind, payload, joint_size)
+
+
+def _inflate_later(pool: Executor, packed: Sequence[_Packed]) -> Callable[[], list[Data | None]]:
     try:
-        return pool.submit(_inflated, rows).result
+        return pool.submit(_inflated, packed).result
     except RuntimeError:  # the interpreter ends: threads go on, but no new one starts
-        return partial(_inflated, rows)
+        return partial(_inflated, packed)
 
 
-def _inflated(rows: Sequence[Row]) -> list[Data | None]:
-    """What is in rows of _PAYLOADS, not verified; None where that is to be read by itself."""
-    joint = [row for row in rows if _joint_size(row) is not None]
-    contents = inflate_frames([row[3] for row in joint], [row[4] for row in joint]) or ()
-    inflated = dict(zip((row[0] for row in joint), contents, strict=False))
-    return [_plain(row) or inflated.get(row[0]) for row in rows]
+def _inflated(packed: Sequence[_Packed]) -> list[Data | None]:
+    """What is in these. A text is verified, anything else is not. None where a content is to be
+    read by itself."""
+    inflated: dict[int, Data] = {}
+    for kind in (codec.TEXT, codec.ZSTD):  # none that is not verified stands among those that are
+        joint = [each for each in packed if each.codec == kind and each.size is not None]
+        sizes = [each.size or 0 for each in joint]
+        contents = inflate_frames([each.payload for each in joint], sizes) or ()
+        inflated |= zip((each.blob_id for each in joint), contents, strict=False)
+    return [_plain(each) or inflated.get(each.blob_id) for each in packed]
 
 
-def _plain(row: Row) -> bytes | None:
-    return row[3] if row[2] == codec.PLAIN and isinstance(row[3], bytes) else None
-
-
-def _joint_size(row: Row) -> int | None:
-    """The size of a content that is decompressed with others. A damaged row may say anything."""
-    _, digest, kind, _, size = row
-    is_joint = kind in (codec.ZSTD, codec.TEXT) and isinstance(digest, bytes)
-    return size if is_joint and isinstance(size, int) and 0 <= size <= LONGEST else None
+def _plain(packed: _Packed) -> bytes | None:
+    is_plain = packed.codec == codec.PLAIN and isinstance(packed.payload, bytes)
+    return packed.payload if is_plain else None
 
 
 _PAYLOADS = f"""
@@ -504,6 +544,9 @@ WITHOUT_PAYLOAD = f"SELECT id, {BLOB_COLUMNS.replace('payload', 'NULL')} FROM bl
 
 _GISTS = """
 SELECT id, hash, gist FROM blobs WHERE gist IS NOT NULL AND id > ? ORDER BY id LIMIT ?"""
+
+_TEXTS = """
+SELECT id, hash, payload, json_size FROM blobs WHERE codec = ? AND id > ? ORDER BY id LIMIT ?"""
 
 _CHUNKS = """
 SELECT position, hash, codec, payload, first_line, checksum FROM chunks

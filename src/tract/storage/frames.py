@@ -22,7 +22,7 @@ LONGEST = 1 << 17
 
 GROUP = 1 << 18
 """Bytes that are decompressed at once. For larger ones, memory is returned to the system each time,
-which takes as long as to fill it."""
+which takes as long as to fill it. For smaller ones, two threads wait for each other more often."""
 
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _START = _MAGIC + bytes([0, 7 << 3])
@@ -78,7 +78,7 @@ def _inflate(frames: Sequence[bytes], sizes: Sequence[int]) -> Iterator[memoryvi
 
 def _blocks(frame: bytes) -> Iterator[bytes]:
     """The blocks of a frame; none of them is the last one."""
-    at = _header_size(frame)
+    at, _ = _header(frame)
     is_last = False
     while not is_last:
         start, at = at, at + 3
@@ -89,10 +89,22 @@ def _blocks(frame: bytes) -> Iterator[bytes]:
         yield frame[start + 1 : at]
 
 
-def _header_size(frame: bytes) -> int:
-    """Of magic number, descriptor, window and size of the content."""
+def content_size(frame: bytes) -> int | None:
+    """The size that the content of a frame has by its header; None if it does not say it."""
+    try:
+        end, width = _header(frame)
+    except (ValueError, LookupError):
+        return None
+    size = int.from_bytes(frame[end - width : end], "little") + (256 if width == 2 else 0)
+    return size if width else None
+
+
+def _header(frame: bytes) -> tuple[int, int]:
+    """How many bytes the magic number, the descriptor, the window and the size of the content take,
+    and how many of them that size."""
     descriptor = frame[4]
     if descriptor & 0b11 or frame[:4] != _MAGIC:  # or it has a dictionary
         raise ValueError("not a frame that can stand among others")
     is_single = descriptor >> 5 & 1
-    return 6 - is_single + (is_single, 2, 4, 8)[descriptor >> 6]
+    width = (is_single, 2, 4, 8)[descriptor >> 6]
+    return 6 - is_single + width, width

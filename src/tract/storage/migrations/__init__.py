@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tract.errors import SchemaError
 from tract.storage import files
-from tract.storage.contents import bind_gists, measure_contents, seal_chunks
+from tract.storage.contents import bind_gists, measure_contents, seal_chunks, seal_frames
 from tract.storage.dialogs import seal_dialogs, seal_settings
 from tract.storage.driver import Driver
 from tract.storage.sqlite import MEMORY, Sqlite
@@ -24,6 +24,7 @@ AFTERWARDS: tuple[tuple[int, Callable[[Driver], None]], ...] = (
     (14, bind_gists),
     (17, postpone),
     (18, begin_groups),
+    (20, seal_frames),
 )
 """What SQL alone cannot do in a database that has contents, in the order in which it is done when
 all tables are as they are read."""

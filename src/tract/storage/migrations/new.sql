@@ -8,7 +8,7 @@ CREATE TABLE tract_schema (
     identity TEXT NOT NULL DEFAULT ''
 );
 
-INSERT INTO tract_schema (version, identity) VALUES (19, {random});
+INSERT INTO tract_schema (version, identity) VALUES (20, {random});
 
 CREATE TABLE dialogs (
     id {key},

@@ -1,0 +1,1 @@
+-- A compressed text is sealed as it is stored, not as it reads: see seal_frames.
