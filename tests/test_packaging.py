@@ -88,7 +88,7 @@ def test_wheel_says_what_it_is(wheel: Path) -> None:
         assert f"Programming Language :: Python :: {version}" in classifiers
     needed = [need for need in said.get_all("Requires-Dist") or [] if "extra ==" not in need]
     names = {need.split(">")[0].split(";")[0].strip() for need in needed}
-    assert names == {"click", "msgspec", "backports-zstd", "pysqlite3"}
+    assert names == {"click", "msgspec", "zstandard", "pysqlite3"}
     assert {"tokens", "postgres", "all"} <= set(said.get_all("Provides-Extra") or [])
 
 

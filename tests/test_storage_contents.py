@@ -6,12 +6,13 @@ import random
 import shutil
 import zlib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.faults.harness import execute, is_postgres
 from tests.fixtures.make_v6 import LARGE
@@ -28,6 +29,8 @@ from tract.storage.codec import (
     TEXT_CHUNKED,
     TEXT_STRIDE,
     chunks,
+    deflate,
+    inflate,
     pack_text,
 )
 from tract.storage.contents import StoredText, seal_chunks
@@ -68,19 +71,7 @@ def around(text: str, place: int) -> str:
 LINES = "x y\n" * 2_000
 
 
-def refuse(*_: object) -> None:
-    raise RuntimeError("cannot schedule new futures after interpreter shutdown")
-
-
-@pytest.mark.parametrize("way", ["alone", "ahead", "at the end"])
-def test_many_contents_are_read_at_once(
-    t: Tract, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In one thread or in two, also when the interpreter ends and none can start."""
-    if way != "alone":
-        monkeypatch.setattr("tract.storage.contents.AHEAD_ABOVE", 0)
-    if way == "at the end":
-        monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
+def test_many_contents_are_read_at_once(t: Tract) -> None:
     contents = [
         "x\ny" * 3_000,
         "é😀\ud800\n" * 3_000,
@@ -184,6 +175,21 @@ def test_fsck_compares_a_long_text_with_the_hash_of_its_json(t: Tract) -> None:
         sql = "UPDATE blobs SET payload = ? WHERE id = ?"
         t.store.driver.run(sql, (piece.payload, key))
     assert any("does not match its hash" in problem for problem in t.fsck().problems)
+
+
+@given(st.binary(max_size=70_000), st.binary(max_size=SEAL))
+def test_a_frame_comes_back_whatever_is_behind_it(content: bytes, behind: bytes) -> None:
+    assert inflate(deflate(content) + behind, len(content)) == content
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [None, b"", b"x" * 40, deflate(b"x" * 900)[:9], deflate(b"x" * 901), deflate(bytes(1 << 26))],
+    ids=["none", "empty", "no frame", "cut off", "too long", "a bomb"],
+)
+def test_what_is_not_the_recorded_content_is_not_decompressed(payload: bytes | None) -> None:
+    with pytest.raises(CorruptError, match="a content"):
+        inflate(payload, 900)
 
 
 def test_texts_of_schema_19_get_another_seal(db: str) -> None:

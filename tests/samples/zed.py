@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
-from tests.importing import as_database
+import zstandard
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from tests.importing import as_database
 
 SCHEMA = """
 CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT NOT NULL, updated_at TEXT NOT NULL,
@@ -106,7 +102,7 @@ def row(own: str, thread: Any, **more: Any) -> dict[str, Any]:
     return {**fields, **more}
 
 
-PACKED = zstd.compress(json.dumps(THREAD).encode())
+PACKED = zstandard.compress(json.dumps(THREAD).encode())
 ROWS = {
     "threads": [
         row("t-1", THREAD, created_at=TIME, folder_paths="/home/me/project\n/other"),

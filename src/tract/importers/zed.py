@@ -6,10 +6,10 @@ thread are not told with its messages, because they change later.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import zstandard
 from msgspec.structs import replace
 
 from tract.errors import InputError
@@ -28,11 +28,6 @@ from tract.importers.partial_json import parse
 from tract.importers.source import Source, attempt
 from tract.importers.sqlite_files import Database, Record, is_database
 from tract.model import Block, Json, Message, Raw, Text, ToolCall
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 NAME = "zed"
 
@@ -89,8 +84,9 @@ def _data(row: Record) -> bytes:
 
 def _unpacked(data: bytes) -> bytes:
     try:
-        unpacked = zstd.ZstdDecompressor().decompress(data, max_length=MAX_UNPACKED + 1)
-    except (zstd.ZstdError, EOFError) as error:
+        with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+            unpacked = reader.read(MAX_UNPACKED + 1)
+    except zstandard.ZstdError as error:
         raise InputError(f"cannot be unpacked: {error}") from None
     if len(unpacked) > MAX_UNPACKED:
         raise InputError(f"more than {MAX_UNPACKED} bytes")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import sys
 import zlib
 from collections.abc import Iterator
 from hashlib import sha256
@@ -11,15 +10,11 @@ from threading import local
 from typing import NamedTuple
 
 import msgspec
+import zstandard
 
 from tract.errors import CorruptError
 from tract.hashing import Json, content_hash, from_json, to_json
 from tract.model import Gist
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 PLAIN, ZSTD, CHUNKED, FORGOTTEN, TEXT_CHUNKED, OBJECT, TEXT_OBJECT, TEXT = range(8)
 IN_OBJECTS = (OBJECT, TEXT_OBJECT)
@@ -46,11 +41,12 @@ class Piece(NamedTuple):
 
 
 class _Own(local):
-    """One compressor per thread: to make one costs as much as to compress a short text. A process
+    """One of each per thread: to make one costs as much as to use it for a short text. A process
     may fork while another thread compresses, so they do not share it."""
 
     def __init__(self) -> None:
-        self.compressor = zstd.ZstdCompressor(LEVEL)
+        self.compressor = zstandard.ZstdCompressor(level=LEVEL)
+        self.decompressor = zstandard.ZstdDecompressor()
 
 
 _own = _Own()
@@ -85,7 +81,9 @@ def sealed(frame: bytes, digest: bytes) -> bytes:
 def is_sealed(payload: bytes, digest: bytes) -> bool:
     """Whether a compressed text is what was sealed. A frame is a third or less of its text, and
     determines it: so it is verified in a third of the time, before it is decompressed."""
-    return sha256(digest + payload[:-SEAL]).digest() == payload[-SEAL:]
+    seal = sha256(digest)
+    seal.update(memoryview(payload)[:-SEAL])
+    return seal.digest() == payload[-SEAL:]
 
 
 def unpack_text(digest: bytes, payload: bytes | None, json_size: int) -> str:
@@ -153,14 +151,19 @@ def _text_parts(text: str) -> Iterator[tuple[bytes, int]]:
 
 
 def deflate(data: bytes) -> bytes:
-    return _own.compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
+    return _own.compressor.compress(data)
 
 
-def inflate(payload: bytes | None, json_size: int) -> bytes:
-    # One byte beyond the recorded size is allowed, so that a bomb stops there and fails the hash.
+def inflate(payload: bytes | None, most: int) -> bytes:
+    """The content of a frame, which may have something behind it. Memory is taken for as many bytes
+    as the frame says, so one that says too much is refused: it may be a bomb."""
+    frame = payload or b""
     try:
-        return zstd.ZstdDecompressor().decompress(payload or b"", max_length=json_size + 1)
-    except (zstd.ZstdError, EOFError, TypeError) as error:
+        size = zstandard.frame_content_size(frame)
+        if not 0 <= size <= most:
+            raise CorruptError(f"a content has {size} bytes, not {most}")
+        return _own.decompressor.decompress(frame)
+    except (zstandard.ZstdError, TypeError) as error:
         raise CorruptError(f"a content cannot be decompressed: {error}") from None
 
 

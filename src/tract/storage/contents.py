@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from hashlib import sha256
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tract.errors import CorruptError, ForgottenError, ObjectStoreError
 from tract.hashing import Json, from_json
 from tract.model import Gist
 from tract.storage import codec
 from tract.storage.driver import PAGE, Driver, Row, marks
-from tract.storage.frames import LONGEST, content_size, groups, inflate_frames
 from tract.storage.objects import Objects
 from tract.storage.rows import BlobRow, chunk_checksum, measured, pulled, tombstone, verify_blob
 
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
 BLOB_COLUMNS = ", ".join(BlobRow._fields)
-Data = bytes | memoryview
 PORTION = 1 << 20
 """Bytes of contents that are read together."""
-AHEAD_ABOVE = 1 << 21
-"""Of fewer bytes, a second thread takes longer to start than it saves."""
 
 
 def put_chunks(driver: Driver, blob_id: int, blob: BlobRow, payload: bytes) -> None:
@@ -384,50 +375,13 @@ class Contents:
 
     def values(self, sizes: Mapping[int, int]) -> Iterator[tuple[int, Json]]:
         """The full contents with these keys, each with its size, without forgotten ones."""
-        portions = self._payloads(sizes)
-        if sum(sizes.values()) > AHEAD_ABOVE:
-            yield from self._read_ahead(portions)
-        else:
-            for packed in portions:
-                yield from self._verified(packed, _inflated(packed))
-
-    def _read_ahead(self, portions: Iterator[Sequence[_Packed]]) -> Iterator[tuple[int, Json]]:
-        """While some are verified, the next ones are decompressed in another thread."""
-        from concurrent.futures import ThreadPoolExecutor  # a short command needs no thread
-
-        ahead: deque[tuple[Sequence[_Packed], Callable[[], list[Data | None]]]] = deque()
-        with ThreadPoolExecutor(1) as pool:
-            for packed in portions:
-                ahead.append((packed, _inflate_later(pool, packed)))
-                if len(ahead) > 1:
-                    packed, inflated = ahead.popleft()
-                    yield from self._verified(packed, inflated())
-            for packed, inflated in ahead:
-                yield from self._verified(packed, inflated())
-
-    def _payloads(self, sizes: Mapping[int, int]) -> Iterator[Sequence[_Packed]]:
-        """Contents as they are stored, as many at a time as are decompressed together."""
         for keys in _portions(sizes):
             rows = self._driver.run(f"{_PAYLOADS} {marks(keys)}", keys)
-            for missing in set(keys) - {row[0] for row in rows}:
-                self.read(missing)  # says so
-            packed = [_packed(row) for row in rows]
-            for start, end in groups([each.size or 0 for each in packed]):
-                yield packed[start:end]
-
-    def _verified(
-        self, packed: Sequence[_Packed], inflated: list[Data | None]
-    ) -> Iterator[tuple[int, Json]]:
-        for each, data in zip(packed, inflated, strict=True):
-            if data is None:
+            opened = _opened(rows)
+            yield from opened.items()
+            for blob_id in set(keys) - opened.keys():
                 with suppress(ForgottenError):
-                    yield each.blob_id, self.value(each.blob_id)
-            elif each.codec == codec.TEXT:
-                yield each.blob_id, str(data, "utf-8")
-            elif sha256(data).digest() == each.hash:
-                yield each.blob_id, from_json(data)
-            else:
-                yield each.blob_id, self.value(each.blob_id)  # says what is wrong
+                    yield blob_id, self.value(blob_id)  # or says what is wrong
 
     def open(self, blob_id: int) -> ShortContent | LongContent:
         """A content to be sent in pieces."""
@@ -473,72 +427,33 @@ class Contents:
 
 
 def _portions(sizes: Mapping[int, int]) -> Iterator[list[int]]:
-    """The keys of contents, as many at a time as are read together."""
+    """Keys of contents that are read together."""
     keys: list[int] = []
     total = 0
-    for key, size in sizes.items():
-        keys.append(key)
-        total += size
-        if total >= PORTION or len(keys) == PAGE:
+    for blob_id, size in sizes.items():
+        if keys and (total + size > PORTION or len(keys) == PAGE):
             yield keys
             keys, total = [], 0
+        keys.append(blob_id)
+        total += size
     if keys:
         yield keys
 
 
-class _Packed(NamedTuple):
-    """A content as it is stored."""
-
-    blob_id: int
-    hash: bytes
-    codec: int
-    payload: bytes
-    size: int | None
-    """The bytes that it is decompressed to, together with others; None if it is read by itself."""
-
-
-def _packed(row: Row) -> _Packed:
-    """A row of _PAYLOADS. A damaged one may have anything in any column, and is read by itself. The
-    frame of a text is verified here: one that is damaged could change what those behind it become
-    if they are decompressed together."""
-    blob_id, digest, kind, payload, size = row
-    is_joint = False
-    if isinstance(digest, bytes) and isinstance(payload, bytes) and isinstance(size, int):
-        if kind == codec.TEXT:
-            is_joint = content_size(payload) == size and codec.is_sealed(payload, digest)
-        else:
-            is_joint = kind == codec.ZSTD
-    joint_size = size if is_joint and 0 <= size <= LONGEST else None
-    return _Packed(blob_id, digest, kind, payload, joint_size)
+def _opened(rows: Sequence[Row]) -> dict[int, Json]:
+    """What is in rows of _PAYLOADS, verified, without what is not in one piece or is damaged. A
+    damaged row may have anything in any column."""
+    opened: dict[int, Json] = {}
+    for blob_id, digest, kind, payload, size in rows:
+        with suppress(CorruptError, *codec.DAMAGE):
+            if kind == codec.TEXT:
+                opened[blob_id] = codec.unpack_text(digest, payload, size)
+            elif kind in (codec.PLAIN, codec.ZSTD):
+                opened[blob_id] = from_json(codec.unpack(digest, kind, payload, size))
+    return opened
 
 
-def _inflate_later(pool: Executor, packed: Sequence[_Packed]) -> Callable[[], list[Data | None]]:
-    try:
-        return pool.submit(_inflated, packed).result
-    except RuntimeError:  # the interpreter ends: threads go on, but no new one starts
-        return partial(_inflated, packed)
-
-
-def _inflated(packed: Sequence[_Packed]) -> list[Data | None]:
-    """What is in these. A text is verified, anything else is not. None where a content is to be
-    read by itself."""
-    inflated: dict[int, Data] = {}
-    for kind in (codec.TEXT, codec.ZSTD):  # none that is not verified stands among those that are
-        joint = [each for each in packed if each.codec == kind and each.size is not None]
-        sizes = [each.size or 0 for each in joint]
-        contents = inflate_frames([each.payload for each in joint], sizes) or ()
-        inflated |= zip((each.blob_id for each in joint), contents, strict=False)
-    return [_plain(each) or inflated.get(each.blob_id) for each in packed]
-
-
-def _plain(packed: _Packed) -> bytes | None:
-    is_plain = packed.codec == codec.PLAIN and isinstance(packed.payload, bytes)
-    return packed.payload if is_plain else None
-
-
-_PAYLOADS = f"""
-SELECT id, hash, codec, payload, CASE codec WHEN {codec.TEXT} THEN text_size ELSE json_size END
-FROM blobs WHERE id IN"""
+_PAYLOADS = "SELECT id, hash, codec, payload, json_size FROM blobs WHERE id IN"
 
 WITHOUT_PAYLOAD = f"SELECT id, {BLOB_COLUMNS.replace('payload', 'NULL')} FROM blobs"
 

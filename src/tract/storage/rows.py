@@ -56,7 +56,6 @@ from tract.storage.codec import (
     unpack,
 )
 from tract.storage.driver import Row
-from tract.storage.frames import inflate_frames
 
 INLINE_BELOW = 4096
 """Contents up to this size are read together with their commits, larger ones when needed."""
@@ -428,7 +427,6 @@ def steps_of(
     try:
         # Every cold start runs this once per message: the usual row is handled inline. Only a text
         # with a backslash has to be parsed.
-        inflated = iter(_inflated(rows))
         for row in rows:
             (
                 commit_id, digest, _, role, blob_id, content,
@@ -445,7 +443,7 @@ def steps_of(
                 if checksum != json_size ^ text_size << 12 ^ token_count << 24 ^ texts:
                     raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
                 if json_size <= INLINE_BELOW and codec <= ZSTD:
-                    data = content if codec == PLAIN else next(inflated)
+                    data = content if codec == PLAIN else inflate(content, json_size)
                     content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
             if parent and not has_rest:
                 actual = append_hash(parent, content, role, None, call_id, name)
@@ -552,16 +550,6 @@ def _parts(row: Row, rest: Row, content: bytes | None) -> ReadRow:
     commit = CommitRow(*start, *texts, created_at, own_sum, None, form)
     blob = BlobRow(content, row[6], None, *row[7:13]) if content else None
     return ReadRow(commit, toolset, blob)
-
-
-def _inflated(rows: Sequence[Row]) -> list[bytes]:
-    """The contents that are read with their commits, and are compressed."""
-    packed = [row for row in rows if row[6] == ZSTD and row[7] <= INLINE_BELOW]
-    payloads, sizes = [row[5] for row in packed], [row[7] for row in packed]
-    contents = inflate_frames(payloads, sizes)
-    if contents is None:  # at least one is damaged
-        return [inflate(payload, size) for payload, size in zip(payloads, sizes, strict=True)]
-    return [bytes(content) for content in contents]
 
 
 _NO_REST = ("append", None, 0, None, None, None, None, None)
