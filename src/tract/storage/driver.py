@@ -113,18 +113,14 @@ class Driver(ABC):
         """How many rows a statement changes. With `first`, another one is executed before it, which
         changes rows that it does not read."""
 
-    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of the rows."""
-        for row in rows:
-            self.run(sql, row)
-
     def run_in(self, sql: str, keys: Sequence[object]) -> Iterator[Row]:
         """The rows of a statement that ends with `IN`, for all of these keys."""
         for page in pages(keys):
             yield from self.run(f"{sql} {marks(page)}", page)
 
     def insert_rows(self, table: str, rows: Sequence[Sequence[object]]) -> None:
-        """Insert full rows, a page of them in each statement."""
+        """Insert full rows, a page of them in each statement. A table may be followed by names of
+        columns in parentheses: then rows have only those."""
         for page in pages(rows):
             sql = f"INSERT INTO {table} VALUES {', '.join(map(marks, page))}"
             self.run(sql, [value for row in page for value in row])

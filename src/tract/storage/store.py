@@ -440,6 +440,8 @@ class Store:
             self.words.restore(blob_id, payload)
         else:
             self.words.add(blob_id, blob.hash, payload)
+        if self._page:
+            self._page.stored.add(blob.hash)
         if self.objects and blob.codec in IN_OBJECTS:
             # It may have been uploaded before, and deleted since. From here on, no one deletes it.
             self.objects.ensure(blob.hash, payload)
