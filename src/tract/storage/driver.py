@@ -113,6 +113,12 @@ class Driver(ABC):
         """How many rows a statement changes. With `first`, another one is executed before it, which
         changes rows that it does not read."""
 
+    @contextmanager
+    def ahead(self, sql: str, values: Sequence[object]) -> Iterator[Callable[[], list[Row]]]:
+        """Begin a statement that reads, and yield what returns its rows: a server works meanwhile.
+        No other statement is executed inside."""
+        yield lambda: self.run(sql, values)
+
     def run_in(self, sql: str, keys: Sequence[object]) -> Iterator[Row]:
         """The rows of a statement that ends with `IN`, for all of these keys."""
         for page in pages(keys):

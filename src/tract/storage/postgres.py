@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, ClassVar
@@ -112,14 +112,32 @@ CREATE INDEX content_words_by_word ON content_words USING gin (words)""",
 
     def look(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         with self.lock:
-            if self._is_away or self._is_closed:
-                self._reopen()
             try:
-                if self.connection.closed and not self._began:  # the server went away in between
-                    self._connect()
+                self._reconnect()
                 cursor = self.connection.execute(_placeholders(sql), values or None, binary=True)
                 # Not its description, which takes longer than a short statement.
                 return cursor.fetchall() if cursor.pgresult.nfields else []
+            except self.failure as error:
+                raise self._storage_error(error) from error
+
+    def _reconnect(self) -> None:
+        if self._is_away or self._is_closed:
+            self._reopen()
+        if self.connection.closed and not self._began:  # the server went away in between
+            self._connect()
+
+    @contextmanager
+    def ahead(self, sql: str, values: Sequence[object]) -> Iterator[Callable[[], list[Row]]]:
+        if not psycopg.Pipeline.is_supported():  # the client library is older than 14
+            with super().ahead(sql, values) as rows:
+                yield rows
+            return
+        with self.lock:
+            self.send()
+            try:
+                self._reconnect()
+                with self.connection.pipeline():
+                    yield self.connection.execute(_placeholders(sql), values, binary=True).fetchall
             except self.failure as error:
                 raise self._storage_error(error) from error
 
