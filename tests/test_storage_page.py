@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from tests.faults.harness import execute
-from tract import BusyError, StorageError, Tract
-from tract.storage.page import PAGE_BYTES
+from tract import BusyError, Message, StorageError, Tract
+from tract.storage import page
+from tract.storage.driver import PAGE
+from tract.storage.page import FIRST_LOOKUPS, PAGE_BYTES
 
 
 def texts(t: Tract) -> list[object]:
@@ -43,9 +45,7 @@ def test_a_batch_writes_its_rows_in_pages(pg_url: str) -> None:
             for number in range(1, 1101):
                 t.user(f"{number}")
             t.annotate(t.head or "", "pinned")
-        lookups = [sql for sql in seen if "FROM blobs" in sql]
-        assert len(lookups) <= 1100  # one for each content
-        assert len(seen) - len(lookups) < 60
+        assert len(seen) < 100
         assert len(texts(t)) == 1100
         assert t.fsck().problems == []
 
@@ -71,6 +71,65 @@ def test_a_repeated_content_is_stored_once(pg_url: str) -> None:
         assert texts(t) == ["before", "first", "same", "same", "before"]
         assert list(t.search("same"))
         assert execute(pg_url, "SELECT count(*) FROM blobs") == [(3,)]
+        assert t.fsck().problems == []
+
+
+@pytest.mark.parametrize("is_last", [False, True], ids=["among the first", "after many"])
+def test_a_content_of_another_writer_has_its_counts(pg_url: str, *, is_last: bool) -> None:
+    text = "the same words for both of them, counted in two ways"
+    with Tract.open(pg_url, dialog="other", tokens="chars/4") as other:
+        first = other.user(text)
+    with Tract.open(pg_url) as t:
+        assert t.tokens.count(text) != first.token_count
+        with t.batch():
+            for number in range(5 * FIRST_LOOKUPS if is_last else 1):
+                t.user(f"{number}")
+            assert t.user(text).token_count == first.token_count
+        assert texts(t)[-1] == text
+        assert t.fsck().problems == []
+
+
+def test_a_batch_that_is_short_compared_with_the_database_looks_up_each_content(
+    pg_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "HASHES_PER_LOOKUP", 1)
+    with Tract.open(pg_url) as t:
+        with t.batch():
+            for number in range(4 * FIRST_LOOKUPS + 1):
+                t.user(f"{number}")
+        with round_trips(t) as seen, t.batch():
+            for number in range(100, 2 * FIRST_LOOKUPS + 100):
+                t.user(f"{number}")
+        lookups = [sql for sql in seen if "FROM blobs WHERE hash = " in sql]
+        assert len(lookups) == 2 * FIRST_LOOKUPS - 1
+        assert t.fsck().problems == []
+
+
+def test_dialogs_of_a_batch_share_contents(pg_url: str) -> None:
+    """Also one that was not written with a page."""
+    with Tract.open(pg_url) as t:
+        with t.batch():
+            for number in range(2 * FIRST_LOOKUPS):
+                t.user(f"{number}")
+            for dialog in ("b", "c"):
+                sibling = t.session.sibling(dialog)
+                for text in ("new", "new", "newer", "5"):
+                    sibling.commit(Message("user", text))
+        assert execute(pg_url, "SELECT count(*) FROM blobs") == [(2 * FIRST_LOOKUPS + 2,)]
+        assert t.fsck().problems == []
+
+
+def test_a_toolset_is_in_use_until_the_next_one(pg_url: str) -> None:
+    """Whichever page a commit was sent with."""
+    tools: list[Any] = [{"name": name, "parameters": {}} for name in ("read", "write")]
+    with Tract.open(pg_url) as t:
+        with t.batch():
+            for number in range(2 * PAGE + 10):
+                if number in (1, PAGE + 5):
+                    t.set_tools(tools[: 1 + (number > PAGE)])
+                t.user(f"{number}")
+        sql = "SELECT active_toolset_id, count(*) FROM commits GROUP BY 1 ORDER BY min(id)"
+        assert [count for _, count in execute(pg_url, sql)] == [1, PAGE + 5, PAGE + 6]
         assert t.fsck().problems == []
 
 

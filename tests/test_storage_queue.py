@@ -24,7 +24,7 @@ def driver(pg_url: str) -> Iterator[QueueDriver]:
 
 def keep(driver: QueueDriver, *words: str) -> None:
     def write(items: list[str]) -> None:
-        driver.run_many("INSERT INTO words VALUES (?)", [(item,) for item in items])
+        driver.insert_rows("words", [(item,) for item in items])
 
     for word in words:
         driver.keep(word, write)

@@ -113,10 +113,11 @@ class Driver(ABC):
         """How many rows a statement changes. With `first`, another one is executed before it, which
         changes rows that it does not read."""
 
-    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of the rows."""
-        for row in rows:
-            self.run(sql, row)
+    @contextmanager
+    def ahead(self, sql: str, values: Sequence[object]) -> Iterator[Callable[[], list[Row]]]:
+        """Begin a statement that reads, and yield what returns its rows: a server works meanwhile.
+        No other statement is executed inside."""
+        yield lambda: self.run(sql, values)
 
     def run_in(self, sql: str, keys: Sequence[object]) -> Iterator[Row]:
         """The rows of a statement that ends with `IN`, for all of these keys."""
@@ -124,7 +125,8 @@ class Driver(ABC):
             yield from self.run(f"{sql} {marks(page)}", page)
 
     def insert_rows(self, table: str, rows: Sequence[Sequence[object]]) -> None:
-        """Insert full rows, a page of them in each statement."""
+        """Insert full rows, a page of them in each statement. A table may be followed by names of
+        columns in parentheses: then rows have only those."""
         for page in pages(rows):
             sql = f"INSERT INTO {table} VALUES {', '.join(map(marks, page))}"
             self.run(sql, [value for row in page for value in row])

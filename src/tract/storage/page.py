@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tract.errors import BusyError
 from tract.model import Draft, Link
 from tract.storage.codec import CHUNKED, FORGOTTEN, IN_OBJECTS, TEXT_CHUNKED, stored_gist
-from tract.storage.contents import INSERT_BLOB, WITHOUT_PAYLOAD
+from tract.storage.contents import BLOB_COLUMNS, WITHOUT_PAYLOAD
 from tract.storage.driver import PAGE
 from tract.storage.queue import QueueDriver
 from tract.storage.rows import BlobRow, CommitRow, verify_blob
@@ -18,6 +18,12 @@ PAGE_BYTES = 4_000_000
 """Contents that wait have at most so many bytes, and one more content."""
 IN_PARTS = {CHUNKED, TEXT_CHUNKED, *IN_OBJECTS}
 """Contents that are more than one row."""
+
+
+FIRST_LOOKUPS = 16
+"""Contents that are looked up one by one, before it is tried to read the hashes of all."""
+HASHES_PER_LOOKUP, MAX_HASHES = 64, 100_000
+"""Hashes that are read in the time of a lookup, and at most: they stay in memory."""
 
 
 class NewContent(NamedTuple):
@@ -49,6 +55,32 @@ class Waiting(NamedTuple):
     content: NewContent | None
 
 
+class Stored:
+    """Which contents a database may have already. In a transaction that looks up many of them, and
+    where there are not many more, all of their hashes are read: then what is new is known."""
+
+    def __init__(self, driver: QueueDriver) -> None:
+        self._driver = driver
+        self._hashes: set[bytes] = set()
+        self._lookups, self._due = 0, FIRST_LOOKUPS
+
+    def may_have(self, digest: bytes) -> bool:
+        """False only if no content had this hash when they were read, or was written since by the
+        same transaction."""
+        if not self._hashes:
+            self._lookups += 1
+            if self._lookups == self._due:
+                self._due *= 4
+                most = min(self._lookups * HASHES_PER_LOOKUP, MAX_HASHES)
+                self._hashes = {digest for (digest,) in self._driver.look(_ALL_HASHES, (most,))}
+        return not self._hashes or digest in self._hashes
+
+    def add(self, digest: bytes) -> None:
+        """Have a content that was written."""
+        if self._hashes:
+            self._hashes.add(digest)
+
+
 class Page:
     """Commits that follow each other, all but the first of which need no answer of the database:
     nothing equal can follow a commit that the same transaction has just written."""
@@ -63,6 +95,7 @@ class Page:
         self._count = 1
         self._contents: dict[bytes, NewContent] = {}
         self._bytes = 0
+        self.stored = Stored(self._driver)
 
     def place(self, blob: BlobRow, draft: Draft) -> Placed | None:
         """Where a content is, or that it waits; None if it cannot wait: it has parts, or it was
@@ -72,7 +105,7 @@ class Page:
         if blob.hash in self._contents:
             first = self._contents[blob.hash]
             return Placed(None, first.blob, first)
-        for blob_id, known in self._find(blob.hash):
+        for blob_id, known in self._find(blob.hash) if self.stored.may_have(blob.hash) else ():
             return None if known.codec == FORGOTTEN else Placed(blob_id, known, None)
         gist = stored_gist(draft.gist, blob.hash) if draft.gist else None
         return Placed(None, blob, NewContent(blob, gist, draft.payload or b""))
@@ -111,23 +144,28 @@ class Page:
     def _write(self, items: list[Waiting]) -> None:
         self._contents, self._bytes = {}, 0
         contents = {item.content.blob.hash: item.content for item in items if item.content}
-        keys = self._put(list(contents.values()))
-        self._driver.run_many(INSERT_WITH_KEY, [_values(item, keys) for item in items])
+        keys = self._put(contents) if contents else {}
+        rows = _values(items, keys, self._active_of(items[0].row.parent_id))
+        self._driver.insert_rows(_WITH_KEY, list(rows))
         links = [row for item in items for row in link_rows(item.commit_id, item.links)]
         self._driver.insert_rows("commit_links", links)
 
-    def _put(self, contents: Sequence[NewContent]) -> dict[bytes, int]:
+    def _active_of(self, parent_id: int | None) -> int | None:
+        """The toolset that is in use at a commit that was sent."""
+        sql = "SELECT active_toolset_id FROM commits WHERE id = ?"
+        return next((active for (active,) in self._driver.look(sql, (parent_id,))), None)
+
+    def _put(self, contents: dict[bytes, NewContent]) -> dict[bytes, int]:
         """Write contents, and return their keys by hash."""
-        rows = [(*content.blob, content.gist) for content in contents]
-        inserted = self._driver.insert_many(INSERT_BLOB, rows) if rows else []
-        keys, new = dict[bytes, int](), list[tuple[int, bytes, bytes]]()
-        for content, key in zip(contents, inserted, strict=True):
-            digest = content.blob.hash
-            keys[digest] = self._key_of(content.blob) if key is None else key
-            if key is not None:
-                new.append((key, digest, content.payload))
+        rows = [(*content.blob, content.gist) for content in contents.values()]
+        keys = dict[bytes, int](self._driver.run_columns(_INSERT_BLOBS, rows))
+        new = [(key, digest, contents[digest].payload) for digest, key in keys.items()]
         if new:
             self._words.add_all(new)
+        for digest in contents.keys() - keys.keys():
+            keys[digest] = self._key_of(contents[digest].blob)
+        for digest in contents:
+            self.stored.add(digest)
         return keys
 
     def _key_of(self, blob: BlobRow) -> int:
@@ -150,12 +188,19 @@ def link_rows(commit_id: int, links: Sequence[Link]) -> list[Sequence[object]]:
     ]
 
 
-def _values(item: Waiting, keys: dict[bytes, int]) -> Sequence[object]:
-    row = item.row
-    if item.content:
-        row = row._replace(blob_id=keys[item.content.blob.hash])
-    return item.commit_id, *row, item.active, row.parent_id
+def _values(
+    items: Sequence[Waiting], keys: dict[bytes, int], active: int | None
+) -> Iterator[Sequence[object]]:
+    """Rows of commits that follow each other, the first one a commit with this active toolset."""
+    for item in items:
+        active = active if item.active is None else item.active
+        row = item.row
+        if item.content:
+            row = row._replace(blob_id=keys[item.content.blob.hash])
+        yield item.commit_id, *row, active
 
+
+_ALL_HASHES = "SELECT hash FROM blobs WHERE (SELECT max(id) FROM blobs) <= ?"
 
 _COLUMNS = ", ".join(CommitRow._fields)
 _MARKS = ", ".join("?" * len(CommitRow._fields))
@@ -165,5 +210,14 @@ INSERT_COMMIT = f"""
 INSERT INTO commits ({_COLUMNS}, active_toolset_id) VALUES ({_MARKS}, {_ACTIVE})
 ON CONFLICT (dialog_id, hash) DO NOTHING"""
 
-INSERT_WITH_KEY = f"""
-INSERT INTO commits (id, {_COLUMNS}, active_toolset_id) VALUES (?, {_MARKS}, {_ACTIVE})"""
+_WITH_KEY = f"commits (id, {_COLUMNS}, active_toolset_id)"
+
+_BLOB_TYPES = {"gist": "BYTEA", "hash": "BYTEA", "payload": "BYTEA"} | dict.fromkeys(
+    ("token_source", "preview"), "TEXT"
+)
+_ARRAYS = ", ".join(
+    f"CAST(? AS {_BLOB_TYPES.get(column, 'BIGINT')}[])" for column in (*BlobRow._fields, "gist")
+)
+_INSERT_BLOBS = f"""
+INSERT INTO blobs ({BLOB_COLUMNS}, gist) SELECT * FROM unnest({_ARRAYS})
+ON CONFLICT (hash) DO NOTHING RETURNING hash, id"""

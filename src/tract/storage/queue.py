@@ -25,8 +25,8 @@ class QueueDriver(Driver):
         """`run` for a statement that has nothing to do with what waits."""
 
     @abstractmethod
-    def insert_many(self, sql: str, rows: Sequence[Sequence[object]]) -> list[int | None]:
-        """The keys of the rows that a statement inserts; None for each that has an equal one."""
+    def run_columns(self, sql: str, rows: Sequence[Sequence[object]]) -> list[Row]:
+        """`run` for a statement that has a page of rows as arrays, one for each column."""
 
     @abstractmethod
     def new_keys(self, table: str, count: int) -> list[int]:

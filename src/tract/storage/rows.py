@@ -460,12 +460,17 @@ def steps_of(
                 step = _unusual_step(row, rest, data, own)
                 actual = _stored_hash(digest, parent, content, role, call_id, name, rest, own)
             if actual != digest and not is_left(digest, actual):
-                raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
+                raise unmatched(digest)
             steps.append(step)
             parent = digest
     except DAMAGE as error:
         raise CorruptError(f"a row of the history is damaged: {error}") from error
     return steps
+
+
+def unmatched(digest: bytes) -> CorruptError:
+    """What is raised for a commit that is not what its hash says."""
+    return CorruptError(f"commit {digest.hex()} or its content does not match its hash")
 
 
 def listed_info(
@@ -487,7 +492,7 @@ def listed_info(
             columns = role, call_id, name, rest or _NO_REST
             actual = _stored_hash(digest, parent, content, *columns, links)
         if actual != digest and not is_left(digest, actual):
-            raise CorruptError(f"commit {digest.hex()} or its content does not match its hash")
+            raise unmatched(digest)
         if rest or usage or not content:
             parts = _parts(row, rest or _NO_REST, content)
             return info_of(parts, parent, links, message, is_own=True)

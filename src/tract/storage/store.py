@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
@@ -73,6 +73,7 @@ from tract.storage.rows import (
     stored_json,
     stored_name,
     unescape,
+    unmatched,
     verify,
     verify_blob,
 )
@@ -91,7 +92,7 @@ _HEAD = """(SELECT erasures FROM tract_schema), d.result_settings,
     WHERE d.name = ?"""
 _BRANCHES = f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name".replace("JOIN", "LEFT JOIN", 1)
 """A dialog without branches has one row too: none of them may be missed."""
-FEW_KEYS, MANY_KEYS = 32, 2_048
+FEW_KEYS, MANY_KEYS = 32, 512
 """Keys whose rows are read first, and at most at a time, if the chain has most of those before."""
 given_up: ContextVar[Event | None] = ContextVar("given_up", default=None)
 """Set once the caller does not wait any more: nothing is written from then on."""
@@ -440,6 +441,8 @@ class Store:
             self.words.restore(blob_id, payload)
         else:
             self.words.add(blob_id, blob.hash, payload)
+        if self._page:
+            self._page.stored.add(blob.hash)
         if self.objects and blob.codec in IN_OBJECTS:
             # It may have been uploaded before, and deleted since. From here on, no one deletes it.
             self.objects.ensure(blob.hash, payload)
@@ -607,37 +610,61 @@ class Store:
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
         """The chain from the root to the head, verified, with short contents. With `known`, the
         steps after it; None if the head is not a descendant of it."""
-        newest_first = self._chain_pages(_STEPS, head.id, known.id or 0)
-        rows = list(chain.from_iterable(newest_first))[::-1]
-        if known.id and (not rows or rows.pop(0)[:2] != known):
+        reading = _Reading()
+        for page in self._chain_pages(_STEPS, head.id, known.id or 0, meanwhile=reading.verify):
+            rows = reading.take(page)
+            reading.unverified = rows, *self._rests(rows)
+        reading.verify()
+        for digest, left in reading.doubts:
+            if not self._is_left(digest, left):
+                raise unmatched(digest)
+        oldest = reading.oldest
+        if known.id and (not oldest or oldest[0][:2] != known):
             return None
-        steps = self._steps(rows, known.hash)
+        first = [] if known.id else self._steps(oldest, None)
+        steps = list(chain(first, *reversed(reading.pages)))
         if not steps or steps[-1].hash != head.hash:
             raise CorruptError(f"a commit is missing: key {head.id}")
         return steps
 
     def _chain_pages(
-        self, sql: _ChainQueries, head_id: int | None, first_id: int = 0, page: int = MANY_KEYS
+        self,
+        sql: _ChainQueries,
+        head_id: int | None,
+        first_id: int = 0,
+        page: int = MANY_KEYS,
+        meanwhile: Callable[[], None] | None = None,
     ) -> Iterator[list[Row]]:
         """The rows of a chain from the newest to a key, page by page. Most of its keys follow each
         other, so it is read by ranges of keys; where others write in between, parents are followed
-        row by row."""
-        wanted, size = head_id, min(FEW_KEYS, page)
+        row by row. While a server reads the second page, or a later one, `meanwhile` is called."""
+        wanted, size, work = head_id, min(FEW_KEYS, page), None
         while wanted is not None and wanted >= first_id:
             start = max(first_id, wanted - size + 1)
             span, rows = wanted - start + 1, list[Row]()
-            wanted = _descend(self._run(sql.range, (start, wanted, head_id)), wanted, rows)
+            found = self._read(sql.range, (start, wanted, head_id), work)
+            wanted = _descend(found, wanted, rows)
             if rows:
                 yield rows
+            work = meanwhile
             if 2 * len(rows) < span:
                 break
             size = min(4 * size, page)
         while wanted is not None and wanted >= first_id:
-            rows = sorted(self._run(sql.chain, (wanted, first_id, page)), reverse=True)
+            rows = sorted(self._read(sql.chain, (wanted, first_id, page), work), reverse=True)
             if not rows:
                 return
             yield rows
             wanted = _older(rows[-1])
+
+    def _read(
+        self, sql: str, values: Sequence[object], meanwhile: Callable[[], None] | None
+    ) -> list[Row]:
+        if meanwhile is None:
+            return self._run(sql, values)
+        with self.driver.ahead(sql, values) as rows:
+            meanwhile()
+            return rows()
 
     def _steps(self, rows: Sequence[Row], parent: bytes | None) -> list[Step]:
         return steps_of(rows, *self._rests(rows), parent, self._is_left)
@@ -728,6 +755,36 @@ class Store:
         if not self.driver.depth:  # inside a transaction it may not be committed yet
             self._toolsets[digest] = toolset
         return toolset
+
+
+class _Reading:
+    """The rows of a chain, newest first: a page is verified while the next one is on its way."""
+
+    def __init__(self) -> None:
+        self.oldest: list[Row] = []
+        """The last row that was read: it is verified when the hash of its parent is known."""
+        self.unverified: tuple[list[Row], dict[int, Row], dict[int, tuple[Link, ...]]] | None = None
+        """Rows from the oldest to the newest, with what `Store._rests` returns for them."""
+        self.pages: list[list[Step]] = []
+        self.doubts: list[tuple[bytes, bytes]] = []
+        """Hashes of commits, each with that of what is there: perhaps something was erased."""
+
+    def take(self, page: list[Row]) -> list[Row]:
+        """The rows of a page whose parents were read, from the oldest to the newest."""
+        rows = [*self.oldest, *page]
+        self.oldest = rows[-1:]
+        return rows[-2::-1]
+
+    def verify(self) -> None:
+        """Runs while the connection is busy, so nothing is looked up."""
+        if self.unverified:
+            steps = steps_of(*self.unverified, self.oldest[0][1], self._doubt)
+            self.pages.append(steps)
+            self.unverified = None
+
+    def _doubt(self, digest: bytes, left: bytes) -> bool:
+        self.doubts.append((digest, left))
+        return True
 
 
 class _Writing(Transaction):

@@ -18,6 +18,7 @@ from tract.hashing import escape, from_json
 from tract.storage.codec import DAMAGE, FORGOTTEN, IN_OBJECTS
 from tract.storage.contents import Contents
 from tract.storage.driver import Driver, Row, pages
+from tract.storage.queue import QueueDriver
 from tract.storage.rows import text_sum, unescape
 from tract.storage.sqlite import Sqlite, binding
 from tract.storage.transactions import transaction
@@ -166,7 +167,7 @@ class Arrays:
 
     lists_all = waits = False
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: QueueDriver) -> None:
         self._run = driver.run
         self._driver = driver
 
@@ -174,14 +175,11 @@ class Arrays:
         return "content_words" in self._driver.tables()
 
     def add(self, blob_id: int, words: set[str]) -> None:
-        self.add_all([(blob_id, words)])
+        self._run(_ADD_ARRAY.format("VALUES (?, string_to_array(?, ' '))"), _joined(blob_id, words))
 
     def add_all(self, contents: Sequence[tuple[int, set[str]]]) -> None:
-        # As one text, because psycopg takes long for an array. No word has a space.
-        sql = """INSERT INTO content_words VALUES (?, string_to_array(?, ' '))
-            ON CONFLICT (blob_id) DO UPDATE SET words = EXCLUDED.words"""
-        rows = [(blob_id, " ".join(sorted(map(escape, words)))) for blob_id, words in contents]
-        self._driver.run_many(sql, rows)
+        rows = [_joined(blob_id, words) for blob_id, words in contents]
+        self._driver.run_columns(_ADD_ARRAY.format(_JOINED), rows)
 
     def remove(self, blob_ids: Sequence[int]) -> None:
         for page in pages(blob_ids):
@@ -212,12 +210,17 @@ class Arrays:
         return bool(self._run(sql, (blob_id, list(map(escape, words)))))
 
 
+def _joined(blob_id: int, words: set[str]) -> tuple[int, str]:
+    """Words as one text, because psycopg takes long for an array. No word has a space."""
+    return blob_id, escape(" ".join(sorted(words)))
+
+
 class WordIndex:
     """The words of the contents of a database, as far as they are indexed."""
 
     def __init__(self, driver: Driver, contents: Contents) -> None:
         self._driver, self._contents, self._run = driver, contents, driver.run
-        self.table: _Table = FullText(driver) if isinstance(driver, Sqlite) else Arrays(driver)
+        self.table: _Table = _table_of(driver)
         self._is_usable: bool | None = None
         self._is_ready = False  # to add words; as it was when it was looked up last
         self._fresh: dict[bytes, bytes] = {}  # new contents, by hash: others need not be read again
@@ -480,6 +483,10 @@ class WordIndex:
         )
 
 
+def _table_of(driver: Driver) -> _Table:
+    return Arrays(driver) if isinstance(driver, QueueDriver) else FullText(driver)
+
+
 def postpone(driver: Driver, is_on: int = 1) -> None:
     """Have the contents that a database has indexed later. No one else writes meanwhile."""
     [(newest,)] = driver.run("SELECT coalesce(max(id), 0) FROM blobs")
@@ -507,6 +514,13 @@ def _set(driver: Driver, state: Backlog) -> None:
     sql = "UPDATE word_index SET is_on = ?, done = ?, until = ?, checksum = ?"
     driver.run(sql, (*state, text_sum(*state)))
 
+
+_ADD_ARRAY = """
+INSERT INTO content_words {} ON CONFLICT (blob_id) DO UPDATE SET words = EXCLUDED.words"""
+
+_JOINED = """
+SELECT id, string_to_array(words, ' ')
+FROM unnest(CAST(? AS BIGINT[]), CAST(? AS TEXT[])) new (id, words)"""
 
 _ALL_WORDS = """
 CREATE VIRTUAL TABLE IF NOT EXISTS temp.all_words USING fts5vocab (main, content_words, row)"""
