@@ -285,7 +285,7 @@ class Session:
         """Append a message, or several if a provider's message has several results; with `edit`,
         replace an earlier one. `call` is that of a result, if the dialog does not have it."""
         if tools is not None:
-            details = details._replace(toolset=toolsets.make(tools, self.tokens))
+            details = replace(details, toolset=toolsets.make(tools, self.tokens))
         loaded = [content] if isinstance(content, Message) else load_message(as_dict(content))
         messages = [drafts.adopt(message, details, load_calls) for message in loaded]
         if edit is None:
@@ -304,9 +304,8 @@ class Session:
         place = self.chain(head).place(self.resolve(target))
         old = self.compiler.message(place.shown)
         if old.role == "tool" and details.metadata is None:
-            details = details._replace(
-                metadata=self.store.metadata(Head(place.shown.id, place.shown.hash))
-            )
+            metadata = self.store.metadata(Head(place.shown.id, place.shown.hash))
+            details = replace(details, metadata=metadata)
         draft = drafts.edit(place, old, message, details, self.tokens)
         return with_gist(draft, self.compiler.calls([place]).get(place), self.tokens)
 

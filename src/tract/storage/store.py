@@ -59,7 +59,6 @@ from tract.storage.rows import (
     STEP_COLUMNS,
     BlobRow,
     CommitRow,
-    ReadRow,
     as_datetime,
     blob_row,
     branch_checksum,
@@ -344,9 +343,9 @@ class Store:
         """Write content, commit and links, and move the branch. Runs inside `writing`."""
         content = None if draft.payload is None else content_hash(draft.payload)
         digest = draft_hash(draft, head.hash, content)
-        new, row = self._insert(dialog_id, head, draft, content, digest)
+        new, row, blob = self._insert(dialog_id, head, draft, content, digest)
         self.move_branch(dialog_id, branch, head, new)
-        return new_info(row, head.hash, draft) if row else self.info(new)
+        return new_info(row, blob, head.hash, draft) if row else self.info(new)
 
     def insert_once(
         self,
@@ -366,7 +365,7 @@ class Store:
             if draft.usage is not None:
                 self._add_usage(known, draft.usage)
             return known, False
-        new, _ = self._insert(dialog_id, head, draft, content, digests[0])
+        new, _, _ = self._insert(dialog_id, head, draft, content, digests[0])
         return new, True
 
     def _add_usage(self, commit: Head, usage: dict[str, Json]) -> None:
@@ -379,9 +378,10 @@ class Store:
 
     def _insert(
         self, dialog_id: int, head: Head, draft: Draft, content: bytes | None, digest: bytes
-    ) -> tuple[Head, ReadRow | None]:
-        """The commit and its row; no row if an equal commit exists, made on another branch."""
-        blob_id = blob = toolset_id = toolset = waiting = None
+    ) -> tuple[Head, CommitRow | None, BlobRow | None]:
+        """The commit, its row and that of its content; no rows if an equal commit exists, made on
+        another branch."""
+        blob_id = blob = toolset_id = waiting = None
         is_newest = head.id is not None and head.id == self.dialogs.changes.newest
         page = self._page if is_newest else None
         if content:
@@ -389,7 +389,7 @@ class Store:
             placed = page.place(new, draft) if page else None
             blob_id, blob, waiting = placed or (*self._put_content(new, draft), None)
         if draft.toolset:
-            toolset_id, toolset = self._put_toolset(draft.toolset), draft.toolset.hash
+            toolset_id = self._put_toolset(draft.toolset)
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
         active = toolset_id if draft.operation in DECIDING else None
         if page:
@@ -397,11 +397,11 @@ class Store:
         else:
             commit_id = self._insert_commit(row, active, draft.links)
         if commit_id is None:
-            return self._find(dialog_id, [digest]) or EMPTY, None
+            return self._find(dialog_id, [digest]) or EMPTY, None, None
         self.dialogs.changes.newest = commit_id
         tokens, size = (blob.token_count, blob.text_size) if blob else (0, 0)
         self.dialogs.add(dialog_id, Totals(0, 1, tokens, size, row.is_error), row.created_at)
-        return Head(commit_id, digest), ReadRow(row, toolset, blob)
+        return Head(commit_id, digest), row, blob
 
     def _put_toolset(self, toolset: Toolset) -> int:
         """The key of a toolset. One that is stored is looked up once, as long as no one else
