@@ -141,7 +141,7 @@ def commit_row(
         stored_usage,
         stored_calls,
         created_at,
-        commit_checksum(stored_usage, stored_calls, created_at),
+        created_at ^ _own_sum(stored_usage, stored_calls),
         toolset_id,
         pack_shape(draft.shape) if draft.shape else None,
     )
@@ -237,7 +237,8 @@ def new_info(
     has_rest = row[8:15] != _JUST_CONTENT or row.form
     if blob is None or operation is not CommitOperation.APPEND or has_rest:
         return info_of(ReadRow(row, toolset, blob), parent, draft.links, message)
-    call_id, name = _text(row.tool_call_id), _text(row.name)
+    call_id = None if row.tool_call_id is None else unescape(row.tool_call_id)
+    name = None if row.name is None else unescape(row.name)
     return CommitInfo(
         row.hash.hex(),
         parent.hex() if parent else None,

@@ -382,16 +382,18 @@ class Store:
         """The commit, its row and that of its content; no rows if an equal commit exists, made on
         another branch."""
         blob_id = blob = toolset_id = waiting = None
-        is_newest = head.id is not None and head.id == self.dialogs.changes.newest
-        page = self._page if is_newest else None
+        page = self._page if self._page and self._is_newest(head) else None
         if content:
-            new = blob_row(draft, content, self._object_above)
-            placed = page.place(new, draft) if page else None
-            blob_id, blob, waiting = placed or (*self._put_content(new, draft), None)
+            blob = blob_row(draft, content, self._object_above)
+            placed = page.place(blob, draft) if page else None
+            if placed:
+                blob_id, blob, waiting = placed
+            else:
+                blob_id, blob = self._put_content(blob, draft)
         if draft.toolset:
             toolset_id = self._put_toolset(draft.toolset)
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
-        active = toolset_id if draft.operation in DECIDING else None
+        active = toolset_id if toolset_id and draft.operation in DECIDING else None
         if page:
             commit_id: int | None = page.add(row, active, draft.links, waiting)
         else:
@@ -402,6 +404,10 @@ class Store:
         tokens, size = (blob.token_count, blob.text_size) if blob else (0, 0)
         self.dialogs.add(dialog_id, Totals(0, 1, tokens, size, row.is_error), row.created_at)
         return Head(commit_id, digest), row, blob
+
+    def _is_newest(self, head: Head) -> bool:
+        """Whether the transaction has just written this commit."""
+        return head.id is not None and head.id == self.dialogs.changes.newest
 
     def _put_toolset(self, toolset: Toolset) -> int:
         """The key of a toolset. One that is stored is looked up once, as long as no one else
