@@ -330,7 +330,19 @@ class Session:
 
     def write_all(self, drafts: Sequence[Draft], parent: Commit | None = None) -> CommitInfo:
         """Write one commit after another, and return the last."""
-        return self._write_all([self._prepared(draft) for draft in drafts], parent)
+        *before, last = [self._prepared(draft) for draft in drafts]
+        if not before:
+            return self._write_prepared(last, parent)
+        with self.batch():
+            for draft in before:
+                info = self._write_prepared(draft, parent)
+                parent = None if parent is None else info
+            return self._write_prepared(last, parent)
+
+    def _write_prepared(self, draft: Draft, parent: Commit | None) -> CommitInfo:
+        if draft.message is None or draft.message.role != "tool":
+            return self.write(lambda _: draft, parent)
+        return self.write(lambda head: self._complete(head, draft), parent)
 
     def _prepared(self, draft: Draft) -> Draft:
         """Do what can be done before the transaction, which others wait for: upload the content,
@@ -356,15 +368,6 @@ class Session:
             return None
         place, number = waiting
         return self.compiler.message(place.shown).tool_calls[number]
-
-    def _write_all(self, drafts: Sequence[Draft], parent: Commit | None) -> CommitInfo:
-        if len(drafts) == 1:
-            return self.write(lambda head: self._complete(head, drafts[0]), parent)
-        with self.batch():
-            for draft in drafts[:-1]:
-                info = self._write_all([draft], parent)
-                parent = None if parent is None else info
-            return self._write_all(drafts[-1:], parent)
 
     def lock_branch(self) -> tuple[int, Head]:
         """Return the key of the dialog, which is created by the first write, and the head of the
@@ -415,9 +418,7 @@ class Session:
 
     def _complete(self, head: Head, draft: Draft) -> Draft:
         message = draft.message
-        if message is None or message.role != "tool":
-            return draft
-        if REPLACED.fullmatch(message.tool_call_id or ""):
+        if message and REPLACED.fullmatch(message.tool_call_id or ""):
             call_id = original_id(self.chain(head).places, message.tool_call_id or "")
             draft = replace(draft, message=replace(message, tool_call_id=call_id))
         return self.complete(draft, lambda call_id: self.chain(head).tool_name(call_id))
