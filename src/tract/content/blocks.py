@@ -49,6 +49,9 @@ def whole_text(message: Message) -> str:
 
 def size_of(message: Message) -> int:
     """The bytes of a message as everything reports them: its text in UTF-8, calls included."""
+    content = message.content
+    if type(content) is str:
+        return bytes_of(content)
     return bytes_of(whole_text(message) if message.role == "tool" else spoken(message))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tract.content.preview import gist_of
@@ -43,7 +44,7 @@ REPEATED = {"tool": ("tool_call_id", "name"), "assistant": ("tool_calls",)}
 """By role, what the metadata of a commit repeats of its message."""
 
 
-class Details(NamedTuple):
+class Details(Struct, frozen=True):
     """What a caller says about a commit beside its content."""
 
     note: str | None = None
@@ -179,7 +180,7 @@ def undo(steps: Sequence[Step], details: Details) -> Draft:
 
 def offer(toolset: Toolset, details: Details) -> Draft:
     """A mark from which on the model has these tools."""
-    return _mark([], details._replace(toolset=toolset))
+    return _mark([], replace(details, toolset=toolset))
 
 
 def note(text: str, metadata: dict[str, Json]) -> Draft:
@@ -217,7 +218,7 @@ def adopt(
             before = answer(message.text, ()).content if is_text else message.content
             message = replace(message, content=(*before, *calls), origin=None)
     rest = {key: value for key, value in metadata.items() if key not in repeated}
-    return message, details._replace(metadata=rest or None)
+    return message, replace(details, metadata=rest or None)
 
 
 def answer_details(
@@ -243,13 +244,15 @@ def _comparable(call: ToolCall) -> tuple[str, str, Json]:
 
 def edit_target(operation: Any, edit: Any, response_to: Any) -> Any:
     """The commit to edit, in either of the two ways to say it; None for an append."""
-    if operation not in (CommitOperation.APPEND, CommitOperation.EDIT):
+    if operation == CommitOperation.APPEND:
+        if response_to is not None:
+            raise EditError("response_to= belongs to operation=CommitOperation.EDIT")
+        return edit
+    if operation != CommitOperation.EDIT:
         raise InputError(f"commit() can append and edit, not {str(operation)!r}")
-    target = edit if edit is not None else response_to
-    if operation == CommitOperation.EDIT and target is None:
+    target = response_to if edit is None else edit
+    if target is None:
         raise EditError("an edit needs the commit to edit: edit=hash")
-    if operation == CommitOperation.APPEND and response_to is not None:
-        raise EditError("response_to= belongs to operation=CommitOperation.EDIT")
     return target
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from tract.core.drafts import NO_DETAILS, Details
 from tract.model import DialogFacts, Json, Message, Shape, Toolset
@@ -85,7 +86,7 @@ def annotate(entry: Entry, toolset: Toolset | None) -> list[tuple[Message, Detai
     new = [(message, _details(entry, message)) for message in entry.messages]
     if new and toolset:
         message, details = new[0]
-        new[0] = message, details._replace(toolset=toolset)
+        new[0] = message, replace(details, toolset=toolset)
     return new
 
 

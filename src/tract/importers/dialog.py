@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from tract.core import drafts
 from tract.core.chain import Place
@@ -101,7 +102,7 @@ class Dialog(Thread[Head]):
         if full is None:
             return message, details
         shape = Shape(Form.TRUNCATED, text=message.text)
-        return msgspec.structs.replace(message, content=full), details._replace(shape=shape)
+        return replace(message, content=full), replace(details, shape=shape)
 
     def completed(self, draft: Draft) -> Draft:
         draft = self._session.complete(draft, self.tool_name)
@@ -259,7 +260,7 @@ class Dialog(Thread[Head]):
 def _extended(old: DialogFacts, new: DialogFacts) -> DialogFacts:
     """The facts of a dialog whose histories come one by one, in any order."""
     starts, ends = (old.started, new.started), (old.ended, new.ended)
-    return msgspec.structs.replace(
+    return replace(
         new,
         started=min(filter(None, starts), default=None),
         ended=max(filter(None, ends), default=None),

@@ -12,6 +12,8 @@ from threading import RLock
 from typing import Any
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from tract.content.query import id_of, slice_of
 from tract.context import CompiledContext
 from tract.core.drafts import Details
@@ -287,7 +289,7 @@ def _with_system(message: Message, details: Details, text: str) -> Details:
     """The details of an answer, with the system text that the model had."""
     if message.role != "assistant":
         return details
-    return details._replace(metadata={**(details.metadata or {}), "system_prompt": text})
+    return replace(details, metadata={**(details.metadata or {}), "system_prompt": text})
 
 
 def _rewritten(context: CompiledContext) -> tuple[SystemMessage | None, list[Any]]:

@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from tract.core.drafts import Details
 from tract.core.entries import Entry, annotate
 from tract.errors import InputError
@@ -49,7 +51,7 @@ def _load(reader: Reader, message: BaseMessage) -> tuple[Message, Details]:
     metadata, usage = details.metadata or {}, details.usage
     rest = _rest(fields, ours, metadata, usage)
     metadata = {**metadata, NAME: rest} if rest else metadata
-    return ours, details._replace(metadata=metadata or None)
+    return ours, replace(details, metadata=metadata or None)
 
 
 def _pairs(reader: Reader, fields: dict[str, Json]) -> list[tuple[Message, Details]]:

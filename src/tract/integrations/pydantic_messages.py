@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from tract.core.drafts import Details, note
 from tract.core.entries import Entry, annotate
 from tract.errors import InputError
@@ -322,7 +324,7 @@ def _items(read: Sequence[Any], dumped: dict[str, Json]) -> list[Item]:
 
 
 def _about(item: Item, metadata: dict[str, Json]) -> Item:
-    return item._replace(details=item.details._replace(metadata=metadata or None))
+    return item._replace(details=replace(item.details, metadata=metadata or None))
 
 
 def _framed(item: Item, frames: list[Json]) -> Item:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from msgspec.structs import replace
+
 from tract.core import drafts
 from tract.core.drafts import Details
 from tract.errors import ConflictError, InputError, LLMAnswerError, NoLLMError
@@ -73,7 +75,8 @@ def answer(
     answer = response.parse(client.complete(context, config=config, on_text=on_text))
     message = known_names(answer.message, context.tokens_by_tool)
     answer = answer._replace(message=message)
-    details = details._replace(
+    details = replace(
+        details,
         metadata=response.metadata(answer, context.token_count, details.metadata),
         generation_config={"model": client.model, **config},
         usage=answer.usage,

@@ -285,7 +285,7 @@ class Session:
         """Append a message, or several if a provider's message has several results; with `edit`,
         replace an earlier one. `call` is that of a result, if the dialog does not have it."""
         if tools is not None:
-            details = details._replace(toolset=toolsets.make(tools, self.tokens))
+            details = replace(details, toolset=toolsets.make(tools, self.tokens))
         loaded = [content] if isinstance(content, Message) else load_message(as_dict(content))
         messages = [drafts.adopt(message, details, load_calls) for message in loaded]
         if edit is None:
@@ -304,9 +304,8 @@ class Session:
         place = self.chain(head).place(self.resolve(target))
         old = self.compiler.message(place.shown)
         if old.role == "tool" and details.metadata is None:
-            details = details._replace(
-                metadata=self.store.metadata(Head(place.shown.id, place.shown.hash))
-            )
+            metadata = self.store.metadata(Head(place.shown.id, place.shown.hash))
+            details = replace(details, metadata=metadata)
         draft = drafts.edit(place, old, message, details, self.tokens)
         return with_gist(draft, self.compiler.calls([place]).get(place), self.tokens)
 
@@ -331,7 +330,19 @@ class Session:
 
     def write_all(self, drafts: Sequence[Draft], parent: Commit | None = None) -> CommitInfo:
         """Write one commit after another, and return the last."""
-        return self._write_all([self._prepared(draft) for draft in drafts], parent)
+        *before, last = [self._prepared(draft) for draft in drafts]
+        if not before:
+            return self._write_prepared(last, parent)
+        with self.batch():
+            for draft in before:
+                info = self._write_prepared(draft, parent)
+                parent = None if parent is None else info
+            return self._write_prepared(last, parent)
+
+    def _write_prepared(self, draft: Draft, parent: Commit | None) -> CommitInfo:
+        if draft.message is None or draft.message.role != "tool":
+            return self.write(lambda _: draft, parent)
+        return self.write(lambda head: self._complete(head, draft), parent)
 
     def _prepared(self, draft: Draft) -> Draft:
         """Do what can be done before the transaction, which others wait for: upload the content,
@@ -357,15 +368,6 @@ class Session:
             return None
         place, number = waiting
         return self.compiler.message(place.shown).tool_calls[number]
-
-    def _write_all(self, drafts: Sequence[Draft], parent: Commit | None) -> CommitInfo:
-        if len(drafts) == 1:
-            return self.write(lambda head: self._complete(head, drafts[0]), parent)
-        with self.batch():
-            for draft in drafts[:-1]:
-                info = self._write_all([draft], parent)
-                parent = None if parent is None else info
-            return self._write_all(drafts[-1:], parent)
 
     def lock_branch(self) -> tuple[int, Head]:
         """Return the key of the dialog, which is created by the first write, and the head of the
@@ -416,9 +418,7 @@ class Session:
 
     def _complete(self, head: Head, draft: Draft) -> Draft:
         message = draft.message
-        if message is None or message.role != "tool":
-            return draft
-        if REPLACED.fullmatch(message.tool_call_id or ""):
+        if message and REPLACED.fullmatch(message.tool_call_id or ""):
             call_id = original_id(self.chain(head).places, message.tool_call_id or "")
             draft = replace(draft, message=replace(message, tool_call_id=call_id))
         return self.complete(draft, lambda call_id: self.chain(head).tool_name(call_id))

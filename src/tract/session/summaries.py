@@ -147,6 +147,6 @@ def carry_out(
         if outcome.is_rejected:
             return drafts.prioritize([place], Priority.SKIP, details)
         edit = Message("tool", outcome.text, commit.tool_call_id)
-        return session.edit(head, commit, edit, details._replace(metadata=None))
+        return session.edit(head, commit, edit, replace(details, metadata=None))
 
     return session.write(make)

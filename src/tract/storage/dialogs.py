@@ -87,6 +87,10 @@ class Locked(msgspec.Struct, frozen=True):
         """The same at another commit."""
         return Locked(self.dialog_id, self.erasures, self.result_settings, self.stored, head)
 
+    def settled(self) -> Locked:
+        """The same once the database has it there."""
+        return Locked(self.dialog_id, self.erasures, self.result_settings, self.head, self.head)
+
 
 class Changes(msgspec.Struct):
     """What a transaction counts and moves, and writes when it ends: until then, no other writer
@@ -163,16 +167,15 @@ class Dialogs:
         writers that end never wait for each other: dialogs by key, then the one row of
         `tract_schema`. Returns the branches as that leaves them."""
         changes = self.changes
-        branches = changes.branches
-        additions = [_addition(*added) for added in sorted(changes.added.items())]
+        branches, added = changes.branches, changes.added
         for names, branch in branches.items():
-            key, head = branch.dialog_id, branch.head
-            if head != branch.stored:
-                first = additions.pop() if len(additions) == 1 else None
-                self.move_branch(key, names, branch.stored, head, first)
-                branches[names] = Locked(key, branch.erasures, branch.result_settings, head, head)
-        for sql, values in additions:
-            self._driver.change(sql, values)
+            head, stored = branch.head, branch.stored
+            if head != stored:
+                first = _addition(*added.popitem()) if len(added) == 1 else None
+                self.move_branch(branch.dialog_id, names, stored, head, first)
+                branches[names] = branch.settled()
+        for addition in sorted(added.items()):
+            self._driver.change(*_addition(*addition))
         if changes.created or changes.erasures:
             self._run(_COUNT, (changes.created, changes.erasures))
         self.changes = Changes()

@@ -258,7 +258,11 @@ class Sqlite(Driver):
 
     def insert(self, sql: str, values: Sequence[object]) -> int | None:
         """Not with `RETURNING`, which takes as long as the insert."""
-        cursor = self._execute(sql, values)
+        cursor = self._cursor
+        try:
+            cursor.execute(sql, values)
+        except self.failure as error:
+            self._repeat(error, partial(cursor.execute, sql, values))
         return cursor.lastrowid if cursor.rowcount == 1 else None
 
     def change(self, sql: str, values: Sequence[object], first: Statement | None = None) -> int:

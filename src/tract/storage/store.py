@@ -59,7 +59,6 @@ from tract.storage.rows import (
     STEP_COLUMNS,
     BlobRow,
     CommitRow,
-    ReadRow,
     as_datetime,
     blob_row,
     branch_checksum,
@@ -345,9 +344,9 @@ class Store:
         """Write content, commit and links, and move the branch. Runs inside `writing`."""
         content = None if draft.payload is None else content_hash(draft.payload)
         digest = draft_hash(draft, head.hash, content)
-        new, row = self._insert(dialog_id, head, draft, content, digest)
+        new, row, blob = self._insert(dialog_id, head, draft, content, digest)
         self.move_branch(dialog_id, branch, head, new)
-        return new_info(row, head.hash, draft) if row else self.info(new)
+        return new_info(row, blob, head.hash, draft) if row else self.info(new)
 
     def insert_once(
         self,
@@ -367,7 +366,7 @@ class Store:
             if draft.usage is not None:
                 self._add_usage(known, draft.usage)
             return known, False
-        new, _ = self._insert(dialog_id, head, draft, content, digests[0])
+        new, _, _ = self._insert(dialog_id, head, draft, content, digests[0])
         return new, True
 
     def _add_usage(self, commit: Head, usage: dict[str, Json]) -> None:
@@ -380,29 +379,36 @@ class Store:
 
     def _insert(
         self, dialog_id: int, head: Head, draft: Draft, content: bytes | None, digest: bytes
-    ) -> tuple[Head, ReadRow | None]:
-        """The commit and its row; no row if an equal commit exists, made on another branch."""
-        blob_id = blob = toolset_id = toolset = waiting = None
-        is_newest = head.id is not None and head.id == self.dialogs.changes.newest
-        page = self._page if is_newest else None
+    ) -> tuple[Head, CommitRow | None, BlobRow | None]:
+        """The commit, its row and that of its content; no rows if an equal commit exists, made on
+        another branch."""
+        blob_id = blob = toolset_id = waiting = None
+        page = self._page if self._page and self._is_newest(head) else None
         if content:
-            new = blob_row(draft, content, self._object_above)
-            placed = page.place(new, draft) if page else None
-            blob_id, blob, waiting = placed or (*self._put_content(new, draft), None)
+            blob = blob_row(draft, content, self._object_above)
+            placed = page.place(blob, draft) if page else None
+            if placed:
+                blob_id, blob, waiting = placed
+            else:
+                blob_id, blob = self._put_content(blob, draft)
         if draft.toolset:
-            toolset_id, toolset = self._put_toolset(draft.toolset), draft.toolset.hash
+            toolset_id = self._put_toolset(draft.toolset)
         row = commit_row(draft, dialog_id, head.id, blob_id, digest, toolset_id)
-        active = toolset_id if draft.operation in DECIDING else None
+        active = toolset_id if toolset_id and draft.operation in DECIDING else None
         if page:
             commit_id: int | None = page.add(row, active, draft.links, waiting)
         else:
             commit_id = self._insert_commit(row, active, draft.links)
         if commit_id is None:
-            return self._find(dialog_id, [digest]) or EMPTY, None
+            return self._find(dialog_id, [digest]) or EMPTY, None, None
         self.dialogs.changes.newest = commit_id
         tokens, size = (blob.token_count, blob.text_size) if blob else (0, 0)
         self.dialogs.add(dialog_id, Totals(0, 1, tokens, size, row.is_error), row.created_at)
-        return Head(commit_id, digest), ReadRow(row, toolset, blob)
+        return Head(commit_id, digest), row, blob
+
+    def _is_newest(self, head: Head) -> bool:
+        """Whether the transaction has just written this commit."""
+        return head.id is not None and head.id == self.dialogs.changes.newest
 
     def _put_toolset(self, toolset: Toolset) -> int:
         """The key of a toolset. One that is stored is looked up once, as long as no one else

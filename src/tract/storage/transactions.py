@@ -66,7 +66,8 @@ class Transaction:
     def _begin_part(self) -> None:
         if self._alone:
             raise ConflictError("this cannot be done inside a batch")
-        check_open(self.driver)
+        if not self.driver.in_transaction:
+            raise _not_open()
         self.driver.save(self.depth)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -74,7 +75,8 @@ class Transaction:
         is_whole = False
         try:
             if kind is None:
-                check_open(driver)
+                if not driver.in_transaction:
+                    raise _not_open()
                 self.finish()
                 if depth:
                     driver.release(depth)
@@ -106,13 +108,12 @@ def snapshot(driver: Driver) -> Iterator[None]:
             driver.rollback()
 
 
-def check_open(driver: Driver) -> None:
-    """Raise StorageError if a transaction has ended before its block has."""
-    if not driver.in_transaction:
-        raise StorageError(
-            "the batch is not open: an earlier failure has rolled it back, or the process forked "
-            "inside it, and only its parent can end it"
-        )
+def _not_open() -> StorageError:
+    """A transaction has ended before its block has."""
+    return StorageError(
+        "the batch is not open: an earlier failure has rolled it back, or the process forked "
+        "inside it, and only its parent can end it"
+    )
 
 
 def _roll_back(driver: Driver, depth: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from tract.core import drafts
 from tract.core.drafts import Details
 from tract.errors import InputError
@@ -57,7 +59,7 @@ def _mark(session: Session, head: Head, pushed: PushParameters, details: Details
     links = pushed.links
     kinds = {link.kind for link in links}
     if not links and details.toolset is not None:
-        return drafts.offer(details.toolset, details._replace(toolset=None))
+        return drafts.offer(details.toolset, replace(details, toolset=None))
     places = session.places(session.chain(head), [link.target for link in links])
     values = [link.value or "" for link in links]
     if kinds == {"priority"} and len(set(values)) == 1:
