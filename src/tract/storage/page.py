@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tract.errors import BusyError
 from tract.model import Draft, Link
 from tract.storage.codec import CHUNKED, FORGOTTEN, IN_OBJECTS, TEXT_CHUNKED, stored_gist
-from tract.storage.contents import INSERT_BLOB, WITHOUT_PAYLOAD
+from tract.storage.contents import ADD_GIST, INSERT_BLOB, WITHOUT_PAYLOAD
 from tract.storage.driver import PAGE
 from tract.storage.queue import QueueDriver
 from tract.storage.rows import BlobRow, CommitRow, verify_blob
@@ -62,6 +62,7 @@ class Page:
         self._keys: list[int] = []  # the next one last
         self._count = 1
         self._contents: dict[bytes, NewContent] = {}
+        self._gists: dict[int, bytes] = {}  # of contents that are stored, perhaps without them
         self._bytes = 0
 
     def place(self, blob: BlobRow, draft: Draft) -> Placed | None:
@@ -69,12 +70,18 @@ class Page:
         forgotten."""
         if blob.codec in IN_PARTS:
             return None
-        if blob.hash in self._contents:
-            first = self._contents[blob.hash]
+        gist = stored_gist(draft.gist, blob.hash) if draft.gist else None
+        first = self._contents.get(blob.hash)
+        if first:
+            if gist and not first.gist:  # until now, it was to be shown in full
+                first = self._contents[blob.hash] = first._replace(gist=gist)
             return Placed(None, first.blob, first)
         for blob_id, known in self._find(blob.hash):
-            return None if known.codec == FORGOTTEN else Placed(blob_id, known, None)
-        gist = stored_gist(draft.gist, blob.hash) if draft.gist else None
+            if known.codec == FORGOTTEN:
+                return None
+            if gist:
+                self._gists[blob_id] = gist
+            return Placed(blob_id, known, None)
         return Placed(None, blob, NewContent(blob, gist, draft.payload or b""))
 
     def _find(self, digest: bytes) -> Iterator[tuple[int, BlobRow]]:
@@ -109,12 +116,15 @@ class Page:
         return self._keys.pop()
 
     def _write(self, items: list[Waiting]) -> None:
+        gists, self._gists = self._gists, {}
         self._contents, self._bytes = {}, 0
         contents = {item.content.blob.hash: item.content for item in items if item.content}
         keys = self._put(list(contents.values()))
         self._driver.run_many(INSERT_WITH_KEY, [_values(item, keys) for item in items])
         links = [row for item in items for row in link_rows(item.commit_id, item.links)]
         self._driver.insert_rows("commit_links", links)
+        if gists:
+            self._driver.run_many(ADD_GIST, [(gist, key) for key, gist in gists.items()])
 
     def _put(self, contents: Sequence[NewContent]) -> dict[bytes, int]:
         """Write contents, and return their keys by hash."""
