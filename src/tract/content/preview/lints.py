@@ -25,7 +25,7 @@ _FORMS = (
     ),
 )
 _WORDS = (":", "("), (": error: ", ": warning: "), (" --> ",)
-"""Each match has one of these: to look for them first takes a tenth of the time."""
+"""Each match has one of these, and to find none of them is faster than to match nothing."""
 _TOTAL = re.compile(r"\n(?:Found |✖ )?([1-9]\d* (?:errors?|problems?)[^\n]{0,80})(?=\n|\Z)")
 _MOST = 5000
 
