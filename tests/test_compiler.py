@@ -16,9 +16,11 @@ from tests.strategies import histories
 from tests.toolkit import tool, tool_lists
 from tract import ForgottenError, Form, Message, Priority, ToolCall, Tract, compiler
 from tract.compiler import Compiler
+from tract.content.preview import gist_of
 from tract.core import pages
 from tract.core.chain import Chain
 from tract.core.wording import FORGOTTEN
+from tract.model import Gist
 from tract.providers import dumps
 
 
@@ -301,6 +303,33 @@ def test_what_is_written_as_a_reference_is_looked_at_once(
     with Tract.open(db) as t:
         assert view(t.compile()) == written
         assert t.compile().message_forms[-1] == Form.REFERENCE
+
+
+@pytest.mark.parametrize("lines", [20, 500], ids=["inline", "large"])
+def test_what_is_listed_and_then_shortened_is_looked_at_once(
+    db: str, lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "\n".join(f"line {number}: all is well, as always" for number in range(lines))
+    seen: list[str] = []
+
+    def look(content: str, call: ToolCall | None) -> Gist:
+        seen.append(content)
+        return gist_of(content, call)
+
+    monkeypatch.setattr(compiler, "gist_of", look)
+    with Tract.open(db) as t:
+        for number in range(3):
+            t.assistant(tool_calls=[ToolCall(f"c{number}", "run", {})])
+            t.tool_result(f"c{number}", "run", f"{number}\n{text}")
+        assert [info.status for info in t.list_tool_results()] == ["success"] * 3
+        listed = [info.commit_hash for info in t.list_tool_results()]
+        t.reshape(dict.fromkeys(listed, "reference"))
+        written = view(t.compile())
+        assert [t.list_tool_results()[n].form for n in range(3)] == [Form.REFERENCE] * 3
+        assert seen == [f"{number}\n{text}" for number in range(3)]
+    with Tract.open(db) as t:
+        assert view(t.compile()) == written
+    assert len(seen) == 3
 
 
 def test_references_are_opened_without_counting(tmp_path: Path) -> None:

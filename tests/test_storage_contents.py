@@ -6,6 +6,7 @@ import random
 import shutil
 import zlib
 from collections.abc import Iterator
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -425,6 +426,25 @@ def test_a_result_has_no_gist_until_it_becomes_a_reference(t: Tract, content: st
     assert t.session.store.contents.gists([blob_id]) == {}
     t.reshape({t.head or "": "reference"})
     assert bool(t.session.store.contents.gists([blob_id])) == (content == LOG)  # if it pays
+
+
+@pytest.mark.parametrize("is_batch", [False, True])
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_what_comes_again_as_a_reference_gets_its_gist(
+    t: Tract, is_batch: bool, is_stored: bool
+) -> None:
+    """It was written in full before, in the same batch or earlier."""
+    t.user("u")
+    if is_stored:
+        result(t, LOG)
+    with t.batch() if is_batch else nullcontext():
+        t.tool_result("a", "run", LOG)
+        t.tool_result("b", "run", LOG, form="reference")
+        t.tool_result("c", "run", LOG)
+    blob_id = result(t, LOG, "d")
+    [gist] = t.session.store.contents.gists([blob_id]).values()
+    assert gist.preview == gist_of(LOG).preview
+    assert t.fsck().ok
 
 
 def test_many_gists_are_read_at_once(t: Tract) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from math import inf
 
 from msgspec.structs import replace
 
 from tract.content.blocks import whole_text
-from tract.content.preview import gist_of, has_failed, is_gist_of
+from tract.content.preview import gist_of, is_gist_of
 from tract.context import CompiledContext, Seen, Transcript
 from tract.core.chain import Chain, Place
 from tract.core.forms import AS_THEY_ARE, ResultView, Shown, for_summary, shown_items
@@ -70,7 +70,7 @@ class Compiler:
         self._large: dict[bytes, Message] = {}
         self._fresh: dict[bytes, str] = {}  # large texts that were just written, by their commits
         self._fresh_size = 0
-        self._failed: dict[bytes, bool] = {}  # whether a result reports an error
+        self._made: dict[bytes, Gist] = {}  # gists that are not stored, by their commits
         self._transcript = Transcript()
         self._transcribed = 0
         self._erasures = store.erasures
@@ -286,43 +286,51 @@ class Compiler:
         }
 
     def gists(self, results: Sequence[Place], calls: Mapping[Place, ToolCall]) -> dict[Place, Gist]:
-        """Return the gists of results, without forgotten ones. Those that are not stored are made
-        now, each with its own call."""
-        stored = self._store.contents.gists([place.shown.blob_id or 0 for place in results])
-        gists = {}
-        for place in results:
-            try:
-                gists[place] = self._gist(
-                    place, stored.get(place.shown.blob_id or 0), calls.get(place)
-                )
-            except ForgottenError:
-                continue
+        """Return the gists of results, without forgotten ones. One that is made now has tokens if
+        the one that is stored with the same content has them."""
+        stored = self._stored_gists(results)
+        gists = self._gists_of(results, calls, stored)
+        for place, gist in gists.items():
+            first = stored.get(place.shown.blob_id or 0)
+            if first and first.token_count and not gist.token_count:
+                count = self._count(gist.summary + gist.preview)
+                gists[place] = replace(gist, token_count=count)
         return gists
-
-    def _gist(self, place: Place, stored: Gist | None, call: ToolCall | None) -> Gist:
-        """Return the stored gist, or what would be stored if this result had been written first:
-        several results may have one content, and be of different calls."""
-        if stored is not None and is_gist_of(stored, call):
-            return stored
-        gist = gist_of(self.load(place.shown).content, call)
-        if stored is None or not stored.token_count:
-            return gist
-        return replace(gist, token_count=self._count(gist.summary + gist.preview))
 
     def failures(self, places: Sequence[Place]) -> list[Place]:
         """Return the results among these that are flagged as errors, or report one."""
-        known = self._failed
-        new = [p for p in places if not (p.shown.is_error or p.shown.hash in known)]
-        gists = self._store.contents.gists([place.shown.blob_id or 0 for place in new])
-        calls = self.calls(new)
-        for place in new:
+        new = [place for place in places if not place.shown.is_error]
+        gists = self._gists_of(new, self.calls(new), self._stored_gists(new))
+        failed = {place for place, gist in gists.items() if gist.is_error}
+        return [place for place in places if place.shown.is_error or place in failed]
+
+    def _stored_gists(self, results: Iterable[Place]) -> dict[int, Gist]:
+        return self._store.contents.gists([place.shown.blob_id or 0 for place in results])
+
+    def _gists_of(
+        self,
+        results: Iterable[Place],
+        calls: Mapping[Place, ToolCall],
+        stored: Mapping[int, Gist],
+    ) -> dict[Place, Gist]:
+        """Return the gists of results. Several may have one content, and be of different calls:
+        each has the one that would be stored if it had been written first. What is made is kept,
+        because results that are listed are often shortened next."""
+        gists: dict[Place, Gist] = {}
+        new: list[Place] = []
+        for place in results:
             step, call = place.shown, calls.get(place)
-            gist = gists.get(step.blob_id or 0)
-            if gist is not None and is_gist_of(gist, call):
-                known[step.hash] = gist.is_error
+            known = stored.get(step.blob_id or 0), self._made.get(step.hash)
+            gist = next((gist for gist in known if gist and is_gist_of(gist, call)), None)
+            if gist:
+                gists[place] = gist
             else:
-                known[step.hash] = has_failed(self.message(step).content, call)
-        return [p for p in places if p.shown.is_error or known[p.shown.hash]]
+                new.append(place)
+        for place, message in self._load_all(new):
+            gists[place] = gist_of(message.content, calls.get(place))
+            if self._keeps:
+                self._made[place.shown.hash] = gists[place]
+        return gists
 
     def toolset(self, digest: bytes | None) -> Toolset | None:
         return None if digest is None else self._store.toolset(digest)
@@ -378,6 +386,21 @@ class Compiler:
             self._large |= messages
         return messages
 
+    def _load_all(self, places: Iterable[Place]) -> Iterator[tuple[Place, Message]]:
+        """Load the messages of these, without forgotten ones, a page of large ones at a time."""
+        large: dict[int, list[Place]] = {}
+        for place in places:
+            step = place.shown
+            message = self.load(step) if step.data is not None else self._large.get(step.hash)
+            if message is None:
+                large.setdefault(step.blob_id or 0, []).append(place)
+            elif message.content != FORGOTTEN:  # no text that is so short is stored by itself
+                yield place, message
+        sizes = {blob_id: having[0].shown.byte_size for blob_id, having in large.items()}
+        for blob_id, content in self._store.contents.values(sizes) if sizes else ():
+            for place in large[blob_id]:
+                yield place, _message(place.shown, content)
+
     def load(self, step: Step) -> Message:
         """Return the message of a commit; raise ForgottenError if it was forgotten."""
         if step.data is not None:
@@ -386,7 +409,7 @@ class Compiler:
 
     def _start_anew(self) -> None:
         self._erasures = self._store.erasures
-        self._chain, self._head, self._large, self._failed = Chain(), EMPTY, {}, {}
+        self._chain, self._head, self._large, self._made = Chain(), EMPTY, {}, {}
         self._forget_fresh()
         self._transcript, self._transcribed = Transcript(), 0
 

@@ -310,9 +310,9 @@ class RemoteContents:
     def gists(self, blob_ids: Sequence[int]) -> dict[int, Gist]:
         return {key: self._gists[key] for key in blob_ids if key in self._gists}
 
-    def add_gist(self, blob_id: int, gist: Gist) -> None:
+    def add_gists(self, gists: Mapping[int, Gist]) -> None:
         """For this client alone."""
-        self._gists[blob_id] = gist
+        self._gists |= gists
 
     def forgotten(self, blob_ids: Sequence[int]) -> set[int]:
         return self._forgotten & set(blob_ids)

@@ -97,8 +97,7 @@ def reshape(
     the results need not be read again, and a reference does not change. Those that were `made`
     before the transaction are taken from there."""
     draft = drafts.reshape(shapes, details)
-    for blob_id, gist in make_gists(session, shapes, made).items():
-        session.store.contents.add_gist(blob_id, gist)
+    session.store.contents.add_gists(make_gists(session, shapes, made))
     return draft
 
 

@@ -400,12 +400,11 @@ class Contents:
         blob = _readable_blob(self._driver, blob_id)
         return _Source(self._driver, self._objects, blob_id, blob.hash), blob
 
-    def add_gist(self, blob_id: int, gist: Gist) -> None:
-        """Add the gist of a content that was written without one."""
-        sql = "UPDATE blobs SET gist = ? WHERE id = ? AND gist IS NULL AND codec <> ?"
-        for (digest,) in self._driver.run("SELECT hash FROM blobs WHERE id = ?", (blob_id,)):
-            stored = codec.stored_gist(gist, digest)
-            self._driver.run(sql, (stored, blob_id, codec.FORGOTTEN))
+    def add_gists(self, gists: Mapping[int, Gist]) -> None:
+        """Add the gists of contents that were written without them, by the keys of the contents."""
+        hashes = self._driver.run_in("SELECT id, hash FROM blobs WHERE id IN", list(gists))
+        new = ((blob_id, codec.stored_gist(gists[blob_id], digest)) for blob_id, digest in hashes)
+        self._driver.run_many(ADD_GIST, [(gist, blob_id) for blob_id, gist in new])
 
     def gists(self, blob_ids: Sequence[int]) -> dict[int, Gist]:
         """What is shown in the place of contents, as far as it was written with them."""
@@ -477,5 +476,8 @@ FROM chunks c JOIN blobs b ON b.id = c.blob_id"""
 INSERT_BLOB = f"""
 INSERT INTO blobs ({BLOB_COLUMNS}, gist) VALUES ({", ".join("?" * len(BlobRow._fields))}, ?)
 ON CONFLICT (hash) DO NOTHING"""
+
+ADD_GIST = f"""
+UPDATE blobs SET gist = ? WHERE id = ? AND gist IS NULL AND codec <> {codec.FORGOTTEN}"""
 
 REWRITE_BLOB = f"UPDATE blobs SET {' = ?, '.join(BlobRow._fields[1:])} = ?, gist = ? WHERE id = ?"

@@ -113,6 +113,11 @@ class Driver(ABC):
         """How many rows a statement changes. With `first`, another one is executed before it, which
         changes rows that it does not read."""
 
+    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run a statement for each of the rows."""
+        for row in rows:
+            self.run(sql, row)
+
     @contextmanager
     def ahead(self, sql: str, values: Sequence[object]) -> Iterator[Callable[[], list[Row]]]:
         """Begin a statement that reads, and yield what returns its rows: a server works meanwhile.

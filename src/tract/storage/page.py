@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tract.errors import BusyError
 from tract.model import Draft, Link
 from tract.storage.codec import CHUNKED, FORGOTTEN, IN_OBJECTS, TEXT_CHUNKED, stored_gist
-from tract.storage.contents import BLOB_COLUMNS, WITHOUT_PAYLOAD
+from tract.storage.contents import ADD_GIST, BLOB_COLUMNS, WITHOUT_PAYLOAD
 from tract.storage.driver import PAGE
 from tract.storage.queue import QueueDriver
 from tract.storage.rows import BlobRow, CommitRow, verify_blob
@@ -94,6 +94,7 @@ class Page:
         self._keys: list[int] = []  # the next one last
         self._count = 1
         self._contents: dict[bytes, NewContent] = {}
+        self._gists: dict[int, bytes] = {}  # of contents that are stored, perhaps without them
         self._bytes = 0
         self.stored = Stored(self._driver)
 
@@ -102,12 +103,18 @@ class Page:
         forgotten."""
         if blob.codec in IN_PARTS:
             return None
-        if blob.hash in self._contents:
-            first = self._contents[blob.hash]
+        gist = stored_gist(draft.gist, blob.hash) if draft.gist else None
+        first = self._contents.get(blob.hash)
+        if first:
+            if gist and not first.gist:  # until now, it was to be shown in full
+                first = self._contents[blob.hash] = first._replace(gist=gist)
             return Placed(None, first.blob, first)
         for blob_id, known in self._find(blob.hash) if self.stored.may_have(blob.hash) else ():
-            return None if known.codec == FORGOTTEN else Placed(blob_id, known, None)
-        gist = stored_gist(draft.gist, blob.hash) if draft.gist else None
+            if known.codec == FORGOTTEN:
+                return None
+            if gist:
+                self._gists[blob_id] = gist
+            return Placed(blob_id, known, None)
         return Placed(None, blob, NewContent(blob, gist, draft.payload or b""))
 
     def _find(self, digest: bytes) -> Iterator[tuple[int, BlobRow]]:
@@ -142,6 +149,7 @@ class Page:
         return self._keys.pop()
 
     def _write(self, items: list[Waiting]) -> None:
+        gists, self._gists = self._gists, {}
         self._contents, self._bytes = {}, 0
         contents = {item.content.blob.hash: item.content for item in items if item.content}
         keys = self._put(contents) if contents else {}
@@ -149,6 +157,8 @@ class Page:
         self._driver.insert_rows(_WITH_KEY, list(rows))
         links = [row for item in items for row in link_rows(item.commit_id, item.links)]
         self._driver.insert_rows("commit_links", links)
+        if gists:
+            self._driver.run_many(ADD_GIST, [(gist, key) for key, gist in gists.items()])
 
     def _active_of(self, parent_id: int | None) -> int | None:
         """The toolset that is in use at a commit that was sent."""

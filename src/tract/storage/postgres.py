@@ -88,6 +88,11 @@ CREATE INDEX content_words_by_word ON content_words USING gin (words)""",
             sql, values = f"WITH first AS ({first[0]}) {sql}", (*first[1], *values)
         return len(self.run(f"{sql} RETURNING 1", values))
 
+    def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        with self.lock:
+            self.send()
+            self._guard(lambda: self.connection.cursor().executemany(_placeholders(sql), rows))
+
     def run_columns(self, sql: str, rows: Sequence[Sequence[object]]) -> list[Row]:
         # Binary: psycopg takes three times as long to write an array as text.
         columns = [list(column) for column in zip(*rows, strict=True)]

@@ -37,6 +37,7 @@ from tract.model import (
 from tract.storage.audit import Audit
 from tract.storage.codec import FORGOTTEN, IN_OBJECTS, stored_gist
 from tract.storage.contents import (
+    ADD_GIST,
     INSERT_BLOB,
     REWRITE_BLOB,
     WITHOUT_PAYLOAD,
@@ -439,6 +440,8 @@ class Store:
             blob_id, known = self._known_content(blob.hash)
             if known.codec != FORGOTTEN:
                 verify_blob(known)
+                if gist:
+                    self._run(ADD_GIST, (gist, blob_id))
                 return blob_id, known
             with self.recounting([blob_id]):
                 self._run(REWRITE_BLOB, (*blob[1:], gist, blob_id))

@@ -254,9 +254,10 @@ DATA_URL = re.compile(r"data:([\w.+-]{1,60}/[\w.+-]{1,60})?(?:;[\w=.-]{1,80}){0,
 
 def is_base64(text: str) -> bool:
     """Letters, digits and few marks only, mixed unlike words."""
+    if _BASE64.fullmatch(text, 0, PARSED) is None:  # most texts have a space early
+        return False
     start = text[:400]
-    mixed = any(map(str.isdigit, start)) and sum(map(str.isupper, start)) * 12 > len(start)
-    return mixed and _BASE64.fullmatch(text[:PARSED]) is not None
+    return any(map(str.isdigit, start)) and sum(map(str.isupper, start)) * 12 > len(start)
 
 
 def decoded_size(data: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from tract.content.preview.lines import Finding, Item, Scan, are_rising, line_at, share
+from tract.content.preview.lines import Finding, Item, Scan, are_rising, line_at
 from tract.content.text import counted, mark
 
 _NUMBERED = re.compile(r"\n[ \t]{0,10}(\d{1,7})(?:→|\t|:|\|| \||│) ?")
@@ -25,9 +25,12 @@ class NumberedFile(NamedTuple):
 
 
 def numbered_file(scan: Scan) -> NumberedFile | None:
-    pattern, least = (_TIGHT, 0.6) if share(_TIGHT, scan) >= 0.6 else (_DOTTED, 0.95)
-    numbers = pattern.findall(scan.sample[:4000])
-    if len(numbers) < 2 or share(pattern, scan) < least or not are_rising(numbers, by_one=True):
+    pattern, least = _TIGHT, 0.6 * scan.sample_size
+    numbers = pattern.findall(scan.sample)
+    if len(numbers) < least:
+        pattern, least = _DOTTED, 0.95 * scan.sample_size
+        numbers = pattern.findall(scan.sample)
+    if len(numbers) < max(2, least) or not are_rising(numbers, by_one=True):
         return None
     first = scan.text[slice(*line_at(scan.text, 0))]
     if ("\t" in first or "|" in first) and not pattern.match(scan.hay):

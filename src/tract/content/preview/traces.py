@@ -33,7 +33,7 @@ _GROUPED = re.compile(rf"\n[ |]+ \| {_NAME}")
 _GROUP = re.compile(r"\n[ |+]*(?:\w+\.)*(?:Base)?ExceptionGroup: [^\n]+")
 _TRACEBACK = re.compile(r"\n([ \t|+]*)Traceback \(most recent call last\):")
 _WORDS = ("Traceback (most", "goroutine ", "panicked at", "\tat ")
-_INDENTED = tuple(f"\n{' ' * width}at " for width in range(1, 9))
+_INDENTED = re.compile(r"\n {1,8}at ")
 _PYTHON_FRAME = re.compile(r'\n[ \t|]{0,8}File "([^"\n]{1,400})", line \d+')
 _FRAME = re.compile(
     r"\n(?:[ \t]+at [\w.$<\[/(][^\n]{0,400}|\t(?!at )[^\s:]{1,300}\.go:\d+[^\n]{0,40}"
@@ -57,14 +57,17 @@ def find_crash(scan: Scan) -> Finding | None:
         if ended and length - ended.start() < _NEAR:
             starts = islice(_TRACEBACK.finditer(scan.hay, max(0, last - 60_000)), 50)
             return _python(scan, list(starts))
-    for start, end in ((max(0, length - _NEAR), length), (0, _NEAR)):
+    for start, end in _ends(length):
         part = scan.hay[start:end]
-        words = (*_WORDS, *_INDENTED) if " at " in part else _WORDS
-        if any(word in part for word in words):
+        if any(map(part.__contains__, _WORDS)) or (" at " in part and _INDENTED.search(part)):
             matches = list(islice(_CRASH.finditer(scan.hay, start, end), 50))
             if matches:
                 return _crash(scan, matches)
     return None
+
+
+def _ends(length: int) -> list[LineSpan]:
+    return [(0, length)] if length <= _NEAR else [(length - _NEAR, length), (0, _NEAR)]
 
 
 def _crash(scan: Scan, matches: list[re.Match[str]]) -> Finding | None:
