@@ -149,6 +149,7 @@ def test_an_unknown_result_is_an_answer(command: Llm) -> None:
     assert not command.database.exists()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_new_conversations_are_followed(command: Llm) -> None:
     work(command)
     following = subprocess.Popen(
