@@ -19,15 +19,14 @@ from tests.corpus import DATA
 from tests.postgres import Server
 from tests.serving import serving, url_of
 
-EXAMPLES = 50
+EXAMPLES = 25
 """The long suite has as many as each test says. They are the same in every run: more of them would
-find nothing new."""
-EXAMPLES_FOR_MUTANTS = 25
+find nothing new. These are enough to notice the mutants."""
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile(
     "mutants",
     settings.get_profile("ci"),
-    max_examples=EXAMPLES_FOR_MUTANTS,
+    max_examples=EXAMPLES,
     phases=[Phase.explicit, Phase.generate],  # whether it fails, not how
 )
 PROFILE = os.environ.get("TRACT_TEST_PROFILE", "ci")
@@ -40,19 +39,17 @@ _names = count(1)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The soak begins first, because nothing else takes as long."""
     items.sort(key=lambda item: not (item.path.name == "test_soak.py" and "long" in item.keywords))
-    if PROFILE == "mutants":
-        limit_examples(items, EXAMPLES_FOR_MUTANTS)
-    elif not any("long" in item.keywords for item in items):
-        limit_examples(items, EXAMPLES)
+    if PROFILE == "mutants" or not any("long" in item.keywords for item in items):
+        limit_examples(items)
 
 
-def limit_examples(items: list[pytest.Item], most: int) -> None:
+def limit_examples(items: list[pytest.Item]) -> None:
     """A profile alone does not change a test that says how many examples it wants."""
     for item in items:
         function: Any = getattr(item, "obj", None)
         own = getattr(function, "_hypothesis_internal_use_settings", None)
-        if own and own.max_examples > most:
-            fewer = settings(own, max_examples=most)
+        if own and own.max_examples > EXAMPLES:
+            fewer = settings(own, max_examples=EXAMPLES)
             function._hypothesis_internal_use_settings = fewer
 
 
@@ -75,10 +72,13 @@ def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """SIGINT interrupts, here and in new processes, also where who started this ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """SIGINT and SIGHUP end things, here and in new processes, also where who started this ignores
+    them, as a shell with `nohup` and `&` does."""
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hang_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGHUP, hang_up)
+    signal.signal(signal.SIGINT, interrupt)
 
 
 DATABASES = ("sqlite", "postgres")

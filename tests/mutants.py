@@ -308,7 +308,8 @@ def is_killed(mutant: Mutant, folder: Path) -> bool:
 
 
 def passes(area: Area, folder: Path) -> bool:
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-k", "not postgres and not pg"]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "--disable-plugin-autoload"]
+    options += ["-k", "not postgres and not pg"]
     files = [str(ROOT / "tests" / name) for name in area.tests]
     environment = {
         **os.environ,

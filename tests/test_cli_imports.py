@@ -482,6 +482,7 @@ def test_a_problem_is_reported_once(here: Path, monkeypatch: pytest.MonkeyPatch)
     assert [line.split(": ")[2] for line in problems] == ["line 2", "line 4"]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_watching_ends_with_an_interrupt(here: Path) -> None:
     chat("logs/talk.json")
     with on_a_terminal("import", "logs", "--watch", columns=200) as (process, ours):

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from tests.cli import environment, run
 from tract import Tract, connect
@@ -34,6 +35,7 @@ def served(database: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str
             process.kill()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_one_line_says_where_it_is_and_it_goes_on(tmp_path: Path) -> None:
     with served(tmp_path / "t.db", "--json") as (process, line):
         facts = json.loads(line)

@@ -141,7 +141,7 @@ def dense(kind: str, size: int) -> bytes:
 
 @pytest.mark.parametrize("kind", DENSE)
 def test_a_dense_file_is_read_or_refused_by_all(kind: str, tmp_path: Path) -> None:
-    source = file_of(tmp_path, dense(kind, 50_000))
+    source = file_of(tmp_path, dense(kind, 10_000))
     for name in importers.MODULES:
         read_source(importer(name), source)
 

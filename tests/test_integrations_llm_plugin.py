@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,20 +87,29 @@ def command(tmp_path: Path, model: LLMServer) -> Llm:
     return Llm(tmp_path, model)
 
 
-def work(command: Llm) -> None:
-    """A conversation with three tools, one of which fails."""
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What llm logs of a conversation with three tools, one of which fails."""
+    folder = tmp_path_factory.mktemp("llm")
     first, second, _, last = script()
-    command.model.replies += [first, second, last]
-    assert ANSWER in command.ask(PROMPT, "--functions", "functions.py")
+    with LLMServer(first, second, last) as model:
+        assert ANSWER in Llm(folder, model).ask(PROMPT, "--functions", "functions.py")
+    return folder / "logs.db"
 
 
-def test_the_logs_become_dialogs(command: Llm) -> None:
-    work(command)
-    assert "1 dialog, 7 messages, 3 calls, 3 results" in command.run("tract", "import")
-    assert "0 messages" in command.run("tract", "import")
-    with Tract.open(command.database) as t:
+@pytest.fixture
+def worked(command: Llm, logs: Path) -> Llm:
+    """The command after that conversation."""
+    shutil.copy(logs, command.folder)
+    return command
+
+
+def test_the_logs_become_dialogs(worked: Llm) -> None:
+    assert "1 dialog, 7 messages, 3 calls, 3 results" in worked.run("tract", "import")
+    assert "0 messages" in worked.run("tract", "import")
+    with Tract.open(worked.database) as t:
         [info] = t.dialogs()
-    with Tract.open(command.database, dialog=info.dialog) as t:
+    with Tract.open(worked.database, dialog=info.dialog) as t:
         results = {info.id: info for info in t.list_tool_results()}
         assert list(results) == ["call_1", "call_2", "call_3"]
         assert t.get_content(results["call_1"].commit_hash) == LOG
@@ -109,25 +119,23 @@ def test_the_logs_become_dialogs(command: Llm) -> None:
         assert t.fsck().ok
 
 
-def test_the_commands_of_tract_read_them(command: Llm) -> None:
-    work(command)
-    command.run("tract", "import")
-    [dialog] = json.loads(command.run("tract", "dialogs", "--json"))
-    shown = command.run("tract", "show", dialog["dialog"])
+def test_the_commands_of_tract_read_them(worked: Llm) -> None:
+    worked.run("tract", "import")
+    [dialog] = json.loads(worked.run("tract", "dialogs", "--json"))
+    shown = worked.run("tract", "show", dialog["dialog"])
     assert PROMPT in shown
     assert ANSWER in shown
-    result = command.run(
+    result = worked.run(
         "tract", "result", "call_1", "--dialog", dialog["dialog"], "--lines", "4243"
     )
     assert LOG.splitlines()[4242] in result
 
 
-def test_a_model_reads_results_of_other_conversations(command: Llm) -> None:
-    work(command)
-    command.run("tract", "import")
-    command.model.replies += [Reply(calls=[FETCH]), Reply("I see.")]
-    command.ask("What was line 4243 of call_1?", "-T", "get_tool_result")
-    last = command.model.requests[-1].body
+def test_a_model_reads_results_of_other_conversations(worked: Llm) -> None:
+    worked.run("tract", "import")
+    worked.model.replies += [Reply(calls=[FETCH]), Reply("I see.")]
+    worked.ask("What was line 4243 of call_1?", "-T", "get_tool_result")
+    last = worked.model.requests[-1].body
     assert LOG.splitlines()[4242] in json.dumps(last)
     assert validate(last, "openai") == []
 
@@ -149,12 +157,12 @@ def test_an_unknown_result_is_an_answer(command: Llm) -> None:
     assert not command.database.exists()
 
 
-def test_new_conversations_are_followed(command: Llm) -> None:
-    work(command)
+@pytest.mark.usefixtures("interruptible")
+def test_new_conversations_are_followed(worked: Llm) -> None:
     following = subprocess.Popen(
-        command.command("tract", "follow"),
-        cwd=command.folder,
-        env=command.environment,
+        worked.command("tract", "follow"),
+        cwd=worked.folder,
+        env=worked.environment,
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -163,8 +171,8 @@ def test_new_conversations_are_followed(command: Llm) -> None:
     try:
         assert following.stdout
         assert any("1 dialog, 7 messages" in line for line in following.stdout)
-        command.model.replies.append(Reply("Hello."))
-        command.ask("Hi")
+        worked.model.replies.append(Reply("Hello."))
+        worked.ask("Hi")
         assert "2 messages" in following.stdout.readline()
     finally:
         following.send_signal(signal.SIGINT)

@@ -20,7 +20,7 @@ CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
 LENGTH, SHORT = 40, 20
 """The steps of a run: enough for changes to meet, few enough to begin anew often. A short one is
 for PostgreSQL in the plain suite, where each step takes longer."""
-SEEDS = range(10)
+SEEDS = range(5)
 SECONDS = 600
 """Of the long run, on both databases together."""
 
