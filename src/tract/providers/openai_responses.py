@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import ClassVar
 
+from tract.core.tally import Tally
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text, ToolCall
 from tract.providers import common
@@ -71,7 +72,7 @@ class Dump(common.Dump):
         self._answers = 0
         self._asked: dict[str, ToolCall] = {}  # the calls of this turn, by their ids in `out`
         self._held: list[tuple[int, dict[str, Json]]] = []  # outputs, and how long they wait
-        self._item_ids: set[str] = set()  # those that were sent
+        self._item_ids = Tally()  # those that were sent
 
     def feed(self, message: Message) -> None:
         message = self.shown(message, *_shown_types(message))
