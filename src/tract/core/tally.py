@@ -34,7 +34,9 @@ class Tally:
         return other
 
 
-def _merged(newest: dict[str, int], older: tuple[dict[str, int], ...]) -> tuple[dict[str, int], ...]:
+def _merged(
+    newest: dict[str, int], older: tuple[dict[str, int], ...]
+) -> tuple[dict[str, int], ...]:
     """Each is at least twice as long as the one before it: there are few, and each key is rarely
     copied."""
     while older and len(older[0]) < 2 * len(newest):

@@ -103,6 +103,8 @@ class Provider:
     """Whether a text can stand there in place of a list."""
     system: ClassVar[tuple[str, ...]] = ()
     """Keys of a request under which a system text may stand."""
+    reads_apart: ClassVar[bool] = True
+    """Whether it is enough to know the message before one to read it."""
     marks: ClassVar[Marks] = Marks()
 
     # Requests and messages

@@ -367,6 +367,7 @@ class OpenAIResponses(Provider):
 
     name = "responses"
     history = "input"
+    reads_apart = False  # items refer to others, and what is said in a row is one message
     accepts_text = True
     system = ("instructions",)
     marks = Marks(parts=dict.fromkeys(OWN_PARTS, Evidence.CALL), shape=shape, paths=("/responses",))
