@@ -61,6 +61,23 @@ def test_it_reads_what_a_first_reading_would(seed: int, last: int) -> None:
             client.go_on()
 
 
+@pytest.mark.parametrize("size", [100, 101])
+def test_what_was_said_to_the_responses_api_is_not_read_again(size: int) -> None:
+    roles = ("user", "assistant")
+    items: list[dict[str, Any]] = [
+        {"role": roles[number % 2], "content": "hello"} for number in range(size)
+    ]
+    reader = GrowingList(kept)
+    reader.load({"input": items})
+    items.append({"role": "user", "content": "more"})
+    assert reader.load({"input": items}).known > 0
+    call = {"type": "function_call", "call_id": "a", "name": "run", "arguments": "{}"}
+    items += [call, {"type": "function_call_output", "call_id": "a", "output": "done"}] * 50
+    known = reader.load({"input": items}).known
+    items.append({"role": "user", "content": "more"})
+    assert reader.load({"input": items}).known == known  # outputs depend on the calls
+
+
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
 def test_what_was_read_is_not_read_again(provider: str) -> None:
     content = {"parts": [{"text": "hello"}]} if provider == "gemini" else {"content": "hello"}

@@ -103,8 +103,6 @@ class Provider:
     """Whether a text can stand there in place of a list."""
     system: ClassVar[tuple[str, ...]] = ()
     """Keys of a request under which a system text may stand."""
-    reads_apart: ClassVar[bool] = True
-    """Whether it is enough to know the message before one to read it."""
     marks: ClassVar[Marks] = Marks()
 
     # Requests and messages
@@ -116,6 +114,10 @@ class Provider:
     def load_message(self, message: dict[str, Json], /) -> list[Message]:
         """One message, checked; several where it holds several tool results."""
         return list(self.load_history([message]))
+
+    def reads_apart(self, before: Sequence[Json], following: Json, /) -> bool:
+        """Whether what follows these messages can be read with just the last of them."""
+        return True
 
     def load_system(self, system: Json, /) -> Message | None:
         """The system text of a request; None where it is none."""

@@ -43,6 +43,7 @@ from tract.providers.responses_items import (
     PROVIDER,
     arguments_key,
     has_parts,
+    is_input,
     kind_of_item,
     load_call,
     load_items,
@@ -367,7 +368,6 @@ class OpenAIResponses(Provider):
 
     name = "responses"
     history = "input"
-    reads_apart = False  # items refer to others, and what is said in a row is one message
     accepts_text = True
     system = ("instructions",)
     marks = Marks(parts=dict.fromkeys(OWN_PARTS, Evidence.CALL), shape=shape, paths=("/responses",))
@@ -404,6 +404,11 @@ class OpenAIResponses(Provider):
         if kind_of_item(message) not in RESPONSES_ITEMS or "role" in message:
             check_message(message)
         return list(load_items([message]))
+
+    def reads_apart(self, before: Sequence[Json], following: Json) -> bool:
+        """Outputs and references depend on earlier calls, and what is said in a row is one
+        message."""
+        return is_input(following) and all(kind_of_item(item) == "message" for item in before)
 
     def load_system(self, system: Json) -> Message | None:
         """Responses repeat instructions as lists of items, which are no text."""

@@ -61,11 +61,11 @@ class _Source(NamedTuple):
         return {**self.around, self.key: messages} if self.key else messages
 
     def load(self, provider: str, messages: Iterable[Wire]) -> Iterator[Message]:
-        """Some of the messages, each for itself."""
+        """Some of the messages."""
         owner = PROVIDERS[provider]
-        is_mixed = not self.key and owner.history == "messages"
-        load = load_message if is_mixed else owner.load_message
-        return chain.from_iterable(map(load, messages))
+        if self.key or owner.history != "messages":
+            return iter(owner.load_history([*messages]))
+        return chain.from_iterable(map(load_message, messages))
 
 
 class _Known(NamedTuple):
@@ -133,23 +133,32 @@ def _kept_of(
     source: _Source, loaded: Loaded, known: _Known | None, copy: Callable[[Wire], object]
 ) -> _Known | None:
     """What to remember of what was read: its beginning."""
-    if not loaded.provider or not PROVIDERS[loaded.provider].reads_apart:
+    if not loaded.provider:
         return None
     known = known or _Known(source.key, loaded.provider, kept(source.system), [])
-    start, end = len(known.beginning), len(source.messages) - LAST
-    if end - start <= LAST:
+    start = len(known.beginning)
+    end = _end(source.messages, start, loaded.provider)
+    if end is None:
         return known
-    deciding = known.deciding.after(source.messages[start:end])
+    new = source.messages[start:end]
+    deciding = known.deciding.after(new)
     context = sorted({0, *deciding.places, end - 1})
     repeated = source.load(loaded.provider, [source.messages[place] for place in context])
     last = source.load(loaded.provider, source.messages[end:])
     return known._replace(
         deciding=deciding,
-        beginning=[*known.beginning, *map(copy, source.messages[start:end])],
+        beginning=[*known.beginning, *map(copy, new)],
         messages=loaded.messages[: len(loaded.messages) - len(list(last))],
         context=context,
         repeated=source.count_system(loaded.provider) + len(list(repeated)),
     )
+
+
+def _end(messages: Sequence[Wire], start: int, provider: str) -> int | None:
+    """Where the known beginning can end next; None where it stays as it is."""
+    reads_apart = PROVIDERS[provider].reads_apart
+    ends = range(len(messages) - LAST, start + LAST, -1)[:LAST]
+    return next((end for end in ends if reads_apart(messages[start:end], messages[end])), None)
 
 
 def _source_of(history: Any) -> _Source | None:
