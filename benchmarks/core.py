@@ -226,9 +226,9 @@ def append_growth(bench: Bench) -> Result:
 
 def turn_growth(bench: Bench) -> Result:
     """The worse of an agent's turn and of a history of user messages only, all of which become one
-    message for the provider."""
+    message for the provider. Beside it, the turn of a client that records its own list."""
     growth: Numbers = {}
-    behind: Numbers = {}
+    behind = _record_growth(bench)
     for name, fill in {"agent": bench.agent, "users": bench.users}.items():
         rounds = _growth_rounds(bench, fill, _turn(fill))
         large, small = medians(rounds)
@@ -264,6 +264,27 @@ def _edit_turn(bench: Bench) -> Callable[[Tract, Iterator[int]], object]:
         return turn(t, numbers)
 
     return edit_turn
+
+
+def _record_growth(bench: Bench) -> Numbers:
+    """A client that keeps its own list, and records all of it with one message more."""
+    rounds = _growth_rounds(bench, bench.agent, _record())
+    large, small = medians(rounds)
+    times = {"record_few_us": small * 1e6, "record_many_us": large * 1e6}
+    return {"record_growth": ratio(rounds), **times}
+
+
+def _record() -> Callable[[Tract, Iterator[int]], object]:
+    kept: dict[Tract, list[Any]] = {}
+
+    def record(t: Tract, numbers: Iterator[int]) -> object:
+        if t not in kept:
+            kept[t] = json.loads(json.dumps(t.compile().to_openai()))
+            t.record(kept[t])
+        kept[t].append({"role": "user", "content": f"message {next(numbers)}"})
+        return t.record(kept[t])
+
+    return record
 
 
 def _growth_rounds(

@@ -2,10 +2,11 @@
 dialogs of a hundred.
 
 `python3 dev.py bench scale [--json] [--quick] [--largest N]`. CPU time of this process, in
-microseconds: of one call for `append`, `turn`, `edit_turn` and `open`, which ought to cost the same
-in a history of any length; divided by the number of messages for the others, which read all of
-them (`list` of many dialogs: by the number of dialogs). A `…_growth` is the cost in the largest
-history ÷ the cost at 10,000.
+microseconds: of one call for `append`, `turn…`, `edit_turn` and `open`, which ought to cost the
+same in a history of any length; divided by the number of messages for the others, which read all of
+them (`list` of many dialogs: by the number of dialogs). Of a turn, the caller gets a list of its
+own: `turn_copy` is what a plain list of that length costs, and `turn_unsent` the turn without it. A
+`…_growth` is the cost in the largest history ÷ the cost at 10,000.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import NamedTuple
 
 from benchmarks.measure import Texts
 from benchmarks.report import Numbers, Result, report
-from tract import Tract
+from tract import CompiledContext, Tract
 
 AT_MOST = {"scale_growth": 1.5}
 
@@ -145,9 +146,27 @@ def turn(path: Path, shape: Shape, size: int, calls: int) -> float:
 
 
 def _turn(t: Tract, call_id: str) -> object:
+    return _add_turn(t, call_id).to_openai()
+
+
+def _add_turn(t: Tract, call_id: str) -> CompiledContext:
     t.assistant("Look.", tool_calls=[{"id": call_id, "name": "grep", "arguments": {}}])
     t.tool_result(call_id, "grep", f"the result of {call_id}")
-    return t.compile().to_openai()
+    return t.compile()
+
+
+def turn_copy(path: Path, shape: Shape, size: int, calls: int) -> float:
+    """To copy a plain list of as many messages, and to free it: a caller gets a list of its own."""
+    with _writing(path, shape.dialog) as t:
+        return _median_of(t.compile().to_openai().copy, calls)
+
+
+def turn_unsent(path: Path, shape: Shape, size: int, calls: int) -> float:
+    """A call, its result, and the next context, of which no list is made."""
+    numbers = count(0)
+    with _writing(path, shape.dialog) as t:
+        t.compile()
+        return _median_of(lambda: _add_turn(t, f"unsent_{next(numbers)}"), calls)
 
 
 def edit_turn(path: Path, shape: Shape, size: int, calls: int) -> float:
@@ -240,6 +259,8 @@ OPERATIONS: dict[str, dict[str, Operation]] = {
     "one": {
         "append": append,
         "turn": turn,
+        "turn_copy": turn_copy,
+        "turn_unsent": turn_unsent,
         "edit_turn": edit_turn,
         "open": open_newest,
         "list": list_,
@@ -262,8 +283,8 @@ OPERATIONS: dict[str, dict[str, Operation]] = {
         "fsck": fsck,
     },
 }
-APART = {"edit_turn"}
-"""Reported, but bounded elsewhere (`edit_turn_growth`)."""
+APART = {"edit_turn", "turn_copy"}
+"""Reported, but bounded elsewhere (`edit_turn_growth`), or not by tract."""
 SHORT = 0.2
 """Seconds below which a measure is repeated, because clocks are coarse."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from tests.strategies import anthropic_messages, histories, openai_messages, tidy_histories
 from tests.toolkit import claude_tool
 from tract import InputError, Message, Priority, Text, ToolCall, Tract
-from tract.core.alignment import atoms
+from tract.core.alignment import Walk, atoms
 from tract.core.wording import NO_RESULT, SKIPPED, START
 from tract.llm import ScriptedLLM
 
@@ -810,3 +811,26 @@ def test_recording_is_not_a_view_that_the_next_one_is_compared_with() -> None:
         t.user("n")
         t.record([Message("user", "q"), Message("user", "n"), Message("user", "o")])
         assert t.compile().first_changed == 1
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 2**32))
+def test_a_walk_that_goes_on_ends_as_one_from_the_start(seed: int) -> None:
+    random = Random(seed)
+    texts = ["one", "two", START, NO_RESULT, ""]
+    pool = [Message(role, text) for role in ("system", "user", "tool") for text in texts]
+    history: list[Message] = []
+    sent: list[Message] = []
+    walk = Walk()
+    for _ in range(12):
+        for _ in range(random.randint(0, 4)):
+            message = random.choice(pool)
+            history.append(message)
+            if random.random() < 0.95:
+                sent.append(message)
+        for messages in (history, sent):
+            if messages and random.random() < 0.2:
+                messages[random.randrange(len(messages))] = random.choice(pool)
+            if messages and random.random() < 0.1:
+                del messages[random.randrange(len(messages)) :]
+        assert walk.go_on(list(history), list(sent)) == Walk().go_on(history, sent)

@@ -339,7 +339,6 @@ class Compiler:
         """Return the tools in force; inline, the first tools and their later changes."""
         if not inline:
             return Offered(self.toolset(self._chain.toolset))
-        roles = [step.role for step in transcript.steps]
         base: Toolset | None = None
         later: dict[int, Toolset] = {}
         for step, digest in self._chain.toolset_changes():
@@ -348,7 +347,8 @@ class Compiler:
                 base = toolset
             else:
                 first = bisect_left(transcript.places, step.id)
-                later[roles[:first].count("assistant")] = toolset
+                roles = [step.role for step in transcript.steps[:first]]
+                later[roles.count("assistant")] = toolset
         return Offered(base, later)
 
     def message(self, step: Step) -> Message:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import dropwhile
+from operator import is_
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from tract.core import wording
 from tract.core.chain import Chain
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import FullHistory
-from tract.core.forms import shown_items
+from tract.core.forms import newest_items
 from tract.core.place import Place
 from tract.hashing import json_or_text, to_sorted_json
 from tract.model import Block, Form, Json, Message, Priority, Raw, Step, Text, ToolCall
@@ -54,8 +55,8 @@ class Recorded(NamedTuple):
     branch: str
     chain: Chain
     messages: Messages
-    requests: Iterable[FullHistory] = ()
-    """What a provider is sent of it, as that comes back."""
+    requests: Iterable[tuple[FullHistory, Walk]] = ()
+    """What a provider is sent of it, as that comes back, each with how it is compared."""
 
 
 def is_known(history: FullHistory, branches: Iterable[Recorded]) -> bool:
@@ -104,9 +105,9 @@ def align(history: FullHistory, recorded: Recorded) -> Alignment:
     """What came may be what is sent, or its beginning, or continue it; the request that leaves the
     least decides. Otherwise it was kept in other words, and both are walked in step."""
     tools, exact, continued, latest = history.tools, None, None, None
-    for number, request in enumerate(recorded.requests):
+    for number, (request, walk) in enumerate(recorded.requests):
         latest = request.tools if number == 0 else latest
-        aligned = _go_on(history.messages, request.messages)
+        aligned = walk.go_on(history.messages, request.messages)
         if aligned and not aligned.is_past and tools in (None, request.tools):
             if continued is None or len(aligned.new) < len(continued.new):
                 continued = aligned._replace(is_offered=True)
@@ -141,23 +142,54 @@ def _in_call_order(place: Place) -> list[Place]:
     return [place, *answers, *(result for result in place.results if result not in answers)]
 
 
-def _go_on(history: Sequence[Message], sent: Sequence[Message]) -> Alignment | None:
-    """What a history has behind what was sent; None where it does not begin with that. The system
-    text in front may be kept elsewhere; one among the messages may change the tools."""
-    if history and history[0].role != "system":
-        sent = list(dropwhile(lambda message: message.role == "system", sent))
-    stream, first = Stream(history, _all_atoms), _first_spoken(sent)
-    pairs = ((n == first, atom) for n, message in enumerate(sent) for atom in _all_atoms(message))
-    for is_first, atom in pairs:
-        if stream.has_ended():
-            return Alignment((), None, is_past=True)
-        if stream.take([atom]) or _is_stand_in(atom, is_first=is_first):
-            continue
+class Walk:
+    """Compares a history with what was sent, atom by atom. Both grow: where both begin with the
+    same objects as the last time, it goes on there."""
+
+    def __init__(self) -> None:
+        self._history: Sequence[Message] = ()
+        self._sent: Sequence[Message] = ()
+        self._reached: list[int | None] = []
+        """For each message that was sent the one of the history at which it was looked for; None
+        for one inside of a message."""
+
+    def go_on(self, history: Sequence[Message], sent: Sequence[Message]) -> Alignment | None:
+        """What the history has behind what was sent; None where it does not begin with that. The
+        system text in front may be kept elsewhere; one among the messages may change the tools."""
+        if history and history[0].role != "system":
+            sent = list(dropwhile(lambda message: message.role == "system", sent))
+        start, position = self._known(history, sent)
+        self._history, self._sent = history, sent
+        del self._reached[start:]
+        stream, first = Stream(history, _all_atoms, position), _first_spoken(sent)
+        for number in range(start, len(sent)):
+            self._reached.append(stream.position)
+            for atom in _all_atoms(sent[number]):
+                if stream.has_ended():
+                    return Alignment((), None, is_past=True)
+                if stream.take([atom]) or _is_stand_in(atom, is_first=number == first):
+                    continue
+                stream.skip_stand_ins()
+                if not stream.take([atom]):
+                    return None
         stream.skip_stand_ins()
-        if not stream.take([atom]):
-            return None
-    stream.skip_stand_ins()
-    return Alignment(stream.rest(), None)
+        return Alignment(stream.rest(), None)
+
+    def _known(self, history: Sequence[Message], sent: Sequence[Message]) -> tuple[int, int]:
+        """From which message that was sent it can go on, and where in the history. What stands
+        there was looked at, too, so it must be the same."""
+        same, same_sent = _common(self._history, history), _common(self._sent, sent)
+        for number in reversed(range(min(same_sent + 1, len(self._reached)))):
+            position = self._reached[number]
+            if position is not None and position < same:
+                return number, position
+        return 0, 0
+
+
+def _common(old: Sequence[Message], new: Sequence[Message]) -> int:
+    """With how many of the same objects two histories begin."""
+    first = bytes(map(is_, old, new)).find(False)
+    return min(len(old), len(new)) if first < 0 else first
 
 
 def with_known_ids(
@@ -165,14 +197,18 @@ def with_known_ids(
 ) -> list[Message]:
     """What is new in a history, its results with the ids by which their calls are recorded. The
     other side may have got other ids: those that a provider took in their place, or its own."""
-    theirs = [call for message in before for call in message.tool_calls]
-    shown = (item.place for item in shown_items(places) if item.shape.form != Form.COLLAPSED)
-    ours = [call for place in shown for call in place.shown.calls]
+    wanted = _unknown_ids(new)
     known: dict[str | None, str] = {}
-    for call, (our_id, name) in zip(reversed(theirs), reversed(ours), strict=False):
+    theirs = (call for message in reversed(before) for call in reversed(message.tool_calls))
+    shown = (item.place for item in newest_items(places) if item.shape.form != Form.COLLAPSED)
+    ours = (call for place in shown for call in reversed(place.shown.calls))
+    for call, (our_id, name) in zip(theirs, ours, strict=False) if wanted else ():
         if call.name != name:
             break
         known.setdefault(call.id, our_id)
+        wanted.discard(call.id)
+        if not wanted:
+            break
     messages = []
     for message in new:
         for call in message.tool_calls:
@@ -181,6 +217,17 @@ def with_known_ids(
         is_same = call_id == message.tool_call_id
         messages.append(message if is_same else replace(message, tool_call_id=call_id))
     return messages
+
+
+def _unknown_ids(new: Sequence[Message]) -> set[str | None]:
+    """The ids of results whose calls are not among the new messages."""
+    called: set[str] = set()
+    unknown: set[str | None] = set()
+    for message in new:
+        called.update(call.id for call in message.tool_calls)
+        if message.role == "tool" and message.tool_call_id not in called:
+            unknown.add(message.tool_call_id)
+    return unknown
 
 
 def _walk(history: Sequence[Message], places: Sequence[Place], messages: Messages) -> Alignment:
@@ -234,11 +281,15 @@ class Stream:
     """Messages as atoms, read from the front."""
 
     def __init__(
-        self, messages: Sequence[Message], atoms_of: Callable[[Message], list[Atom]]
+        self,
+        messages: Sequence[Message],
+        atoms_of: Callable[[Message], list[Atom]],
+        start: int = 0,
     ) -> None:
         self._messages = messages
-        self._atoms = [atoms_of(message) for message in messages]
-        self._message, self._block = 0, 0
+        self._start = start
+        self._atoms = [atoms_of(message) for message in messages[start:]]
+        self._message, self._block = start, 0
         self._first = _first_spoken(messages)
 
     def has_ended(self) -> bool:
@@ -248,17 +299,22 @@ class Stream:
     def role(self) -> str:
         return self._messages[self._message].role
 
+    @property
+    def position(self) -> int | None:
+        """The message that comes next; None inside of one."""
+        return None if self._block else self._message
+
     def take(self, form: Sequence[Atom]) -> bool:
         """Whether the form comes next; then it is behind us. An empty one takes a blank message."""
         message, block = self._message, self._block
         for atom in form:
             message, block = self._at_atom(message, block)
-            if message == len(self._messages) or self._atoms[message][block] != atom:
+            if message == len(self._messages) or self._atoms[message - self._start][block] != atom:
                 return False
             block += 1
-        if not form and not self._atoms[message]:
+        if not form and not self._atoms[message - self._start]:
             message += 1
-        elif message < len(self._messages) and block == len(self._atoms[message]) > 0:
+        elif message < len(self._messages) and block == len(self._atoms[message - self._start]) > 0:
             message, block = message + 1, 0
         self._message, self._block = message, block
         return True
@@ -275,19 +331,19 @@ class Stream:
         message, block = self._at_atom(self._message, self._block)
         if message == len(self._messages):
             return False
-        atom = self._atoms[message][block]
+        atom = self._atoms[message - self._start][block]
         return atom[0] == role and hint in atom[2] and self.take([atom])
 
     def _at_atom(self, message: int, block: int) -> tuple[int, int]:
         """The next atom; blank messages have none."""
-        while message < len(self._messages) and block == len(self._atoms[message]):
+        while message < len(self._messages) and block == len(self._atoms[message - self._start]):
             message, block = message + 1, 0
         return message, block
 
     def skip_stand_ins(self) -> None:
         """Pass over what was put in only so that a provider takes the messages."""
-        while not self.has_ended() and self._atoms[self._message][self._block :]:
-            atom = self._atoms[self._message][self._block]
+        while not self.has_ended() and self._atoms[self._message - self._start][self._block :]:
+            atom = self._atoms[self._message - self._start][self._block]
             if not _is_stand_in(atom, is_first=self._message == self._first):
                 return
             self.take([atom])

@@ -6,14 +6,15 @@ from copy import copy
 from typing import TypeVar
 
 from tract.core.pages import Pages
+from tract.core.tally import Tally
 
 Instance = TypeVar("Instance")
 
 
 def duplicate(instance: Instance) -> Instance:
-    """A copy with lists, dicts and sets of its own. What they hold is shared."""
+    """A copy with lists, dicts, sets and counts of its own. What they hold is shared."""
     other = copy(instance)
     for name, value in vars(instance).items():
-        if isinstance(value, list | dict | set | Pages):
+        if isinstance(value, list | dict | set | Pages | Tally):
             setattr(other, name, value.copy())
     return other

@@ -74,7 +74,13 @@ def shown_items(
     places: Sequence[Place], start: int = 0, view: ResultView = AS_THEY_ARE
 ) -> list[Shown]:
     """What a view is made of, from one place on."""
-    return list(_Choice(places, view).items(start))
+    return list(filter(None, map(_Choice(places, view).item, places[start:])))
+
+
+def newest_items(places: Sequence[Place]) -> Iterator[Shown]:
+    """What the view is made of, from its end on."""
+    choice = _Choice(places, AS_THEY_ARE)
+    return filter(None, map(choice.item, reversed(places)))
 
 
 def is_fixed(place: Place) -> bool:
@@ -86,23 +92,21 @@ class _Choice:
     """The forms of one view."""
 
     def __init__(self, places: Sequence[Place], view: ResultView) -> None:
-        self._places = places
         self._view = view
         results = (p.origin.id for p in _newest(places) if p.origin.role == "tool")
         self._recent = set(islice(results, view.keep_recent))
         self._last = next((p.at for p in _newest(places) if p.stays_last), 0)
         self._collapsed: dict[int, bool] = {}  # by call
 
-    def items(self, start: int) -> Iterator[Shown]:
-        for place in self._places[start:]:
-            if place.is_hidden or (place.call and self._is_collapsed(place.call)):
-                continue
-            if place.is_skipped_result:
-                yield Shown(place, is_left_out=True)
-            elif place.origin.role != "tool":
-                yield Shown(place, COLLAPSED if self._is_collapsed(place) else FULL)
-            else:
-                yield Shown(place, shown_shape(place, self._wanted_shape(place)))
+    def item(self, place: Place) -> Shown | None:
+        """How a message is shown; None if it is not."""
+        if place.is_hidden or (place.call and self._is_collapsed(place.call)):
+            return None
+        if place.is_skipped_result:
+            return Shown(place, is_left_out=True)
+        if place.origin.role != "tool":
+            return Shown(place, COLLAPSED if self._is_collapsed(place) else FULL)
+        return Shown(place, shown_shape(place, self._wanted_shape(place)))
 
     def _wanted_shape(self, place: Place) -> Shape:
         view, own = self._view, place.shape or FULL

@@ -15,7 +15,7 @@ from tract.model import CommitInfo, Json, Message, Priority, Step
 from tract.reprs import SHORT, brief, number
 
 
-class ToolTurn(msgspec.Struct, frozen=True):
+class ToolTurn(msgspec.Struct, frozen=True, gc=False):
     """A message that calls tools, and what they returned."""
 
     call: CommitInfo

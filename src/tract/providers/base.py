@@ -115,6 +115,10 @@ class Provider:
         """One message, checked; several where it holds several tool results."""
         return list(self.load_history([message]))
 
+    def reads_apart(self, before: Sequence[Json], following: Json, /) -> bool:
+        """Whether what follows these messages can be read with just the last of them."""
+        return True
+
     def load_system(self, system: Json, /) -> Message | None:
         """The system text of a request; None where it is none."""
         return None

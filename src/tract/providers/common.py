@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from tract.content.blocks import is_blocks, whole_text
 from tract.core.duplicates import duplicate
 from tract.core.pages import Pages
+from tract.core.tally import Tally
 from tract.errors import InputError, RoleError
 from tract.hashing import checked_wire_json, json_or_text
 from tract.model import ROLES, Json, Message, Origin, Raw, Text, ToolCall, readable
@@ -41,8 +42,8 @@ class WireIds:
 
     def __init__(self, legal: str) -> None:
         self._legal = re.compile(legal)
-        self._seen: dict[str, int] = {}
-        self._replacements: set[str] = set()
+        self._seen = Tally()
+        self._replacements = Tally()
         self._turn: dict[str, list[str]] = {}
 
     def start_turn(self) -> None:
@@ -62,7 +63,7 @@ class WireIds:
 
     def call(self, call_id: str) -> str:
         is_new = not self._is_used(call_id)
-        self._seen[call_id] = times = self._seen.get(call_id, 0) + 1
+        times = self._seen.add(call_id)
         wire = call_id
         if not (is_new and self._legal.fullmatch(call_id)):
             wire = self._replacement(call_id, times)

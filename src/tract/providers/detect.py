@@ -11,8 +11,9 @@ the mark of a framework is no provider's: `frameworks.lists` reads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from tract.model import Json
 from tract.providers.base import Evidence, Provider
@@ -40,6 +41,27 @@ def detect(value: Json, url: str = "") -> str | None:
     if addressed or not candidates:
         return addressed[0] if addressed else None
     return _strongest(_request_evidence(value, candidates), candidates)
+
+
+class Deciding(NamedTuple):
+    """The messages of a growing list that decide for which provider it is written: the first ones
+    with stronger evidence of one than those before."""
+
+    places: Sequence[int] = ()
+    size: int = 0
+    """How many messages there are."""
+    strongest: Mapping[str, int] = {}
+    """The strongest evidence of each provider."""
+
+    def after(self, messages: Sequence[dict[str, Json]]) -> Deciding:
+        """The same with the messages that follow."""
+        places, strongest = [*self.places], {**self.strongest}
+        for place, message in enumerate(messages, self.size):
+            for evidence, name in _message_evidence(message):
+                if evidence > strongest.get(name, 0):
+                    strongest[name] = evidence
+                    places.append(place)
+        return Deciding(places, self.size + len(messages), strongest)
 
 
 def message_provider(message: dict[str, Json]) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import ClassVar
 
+from tract.core.tally import Tally
 from tract.errors import InputError
 from tract.model import Block, Json, Message, Raw, Text, ToolCall
 from tract.providers import common
@@ -42,6 +43,7 @@ from tract.providers.responses_items import (
     PROVIDER,
     arguments_key,
     has_parts,
+    is_input,
     kind_of_item,
     load_call,
     load_items,
@@ -71,7 +73,7 @@ class Dump(common.Dump):
         self._answers = 0
         self._asked: dict[str, ToolCall] = {}  # the calls of this turn, by their ids in `out`
         self._held: list[tuple[int, dict[str, Json]]] = []  # outputs, and how long they wait
-        self._item_ids: set[str] = set()  # those that were sent
+        self._item_ids = Tally()  # those that were sent
 
     def feed(self, message: Message) -> None:
         message = self.shown(message, *_shown_types(message))
@@ -402,6 +404,11 @@ class OpenAIResponses(Provider):
         if kind_of_item(message) not in RESPONSES_ITEMS or "role" in message:
             check_message(message)
         return list(load_items([message]))
+
+    def reads_apart(self, before: Sequence[Json], following: Json) -> bool:
+        """Outputs and references depend on earlier calls, and what is said in a row is one
+        message."""
+        return is_input(following) and all(kind_of_item(item) == "message" for item in before)
 
     def load_system(self, system: Json) -> Message | None:
         """Responses repeat instructions as lists of items, which are no text."""

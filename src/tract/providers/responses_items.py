@@ -81,6 +81,11 @@ def load_items(history: str | Iterable[Json]) -> Iterator[Message]:
         yield load_output(answer)
 
 
+def is_input(item: Json) -> bool:
+    """Whether it is a message, and not one of the assistant."""
+    return kind_of_item(item) == "message" and not _is_assistants(item)
+
+
 def _turn_ends(items: Sequence[Json]) -> dict[str, int]:
     """For each call the position behind its turn: that of the first item, after what is said in a
     row with it, that is no output."""

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tract.context import CompiledContext
-from tract.core.alignment import Alignment, Recorded, additions, align_any, is_known
+from tract.core.alignment import Alignment, Recorded, Walk, additions, align_any, is_known
 from tract.core.drafts import NO_DETAILS, Details
 from tract.core.entries import FullHistory
 from tract.errors import InputError
 from tract.model import EMPTY, CommitInfo, CommitOperation, Head, Json, Message
 from tract.providers import PROVIDERS
+from tract.providers.frameworks.growing_list import GrowingList
 from tract.providers.frameworks.lists import LoadedList, load_any
 from tract.providers.requests import Loaded, full_history
 from tract.session.branches import create_numbered
 from tract.session.commits import set_tools
 from tract.session.session import Session
 
-Sent = Callable[[Head], Iterator[FullHistory]]
+Sent = Callable[[Head], Iterator[tuple[FullHistory, Walk]]]
 """What a provider is sent of the history at a commit, as it comes back."""
+
+
+class Again(NamedTuple):
+    """A history of which the beginning is known."""
+
+    known: int
+    """How many messages were not read anew."""
+    read: Callable[[], FullHistory]
+    """Reads all of them. Two that compare equal may still differ in what is stored of them, such as
+    the order of keys."""
 
 
 def record(
@@ -29,8 +40,10 @@ def record(
     metadata: dict[str, Json] | None = None,
 ) -> list[CommitInfo]:
     """See `Tract.record`."""
+    listed, known = session.recollection.client.load(messages)
+    again = Again(known, lambda: full_history(load_any(messages).loaded, response, metadata))
     is_request = isinstance(messages, dict)
-    return record_list(session, load_any(messages), response, metadata, is_request=is_request)
+    return record_list(session, listed, response, metadata, is_request=is_request, again=again)
 
 
 def record_list(
@@ -40,6 +53,7 @@ def record_list(
     metadata: dict[str, Json] | None = None,
     *,
     is_request: bool = False,
+    again: Again | None = None,
 ) -> list[CommitInfo]:
     """The same for a history that was read already."""
     loaded, details = listed
@@ -47,7 +61,7 @@ def record_list(
     previous = loaded.config.get("previous_response_id")
     names = _providers(loaded, is_request=is_request)
 
-    def sent(head: Head) -> Iterator[FullHistory]:
+    def sent(head: Head) -> Iterator[tuple[FullHistory, Walk]]:
         for inline in (False, True):
             context = session.compiler.compile(
                 head, inline_tools=inline, fetches=session.settings.is_lazy, is_seen=False
@@ -55,13 +69,14 @@ def record_list(
             if inline and not context.has_changed_tools:
                 return
             for name in names:
+                reader, walk = session.recollection.sent[name, inline, is_request]
                 try:
-                    request = _request(context, name, is_request=is_request)
+                    request = _request(context, name, reader, is_request=is_request)
                 except InputError:  # then it is not what came: that was readable
                     continue
-                yield request
+                yield request, walk
 
-    return record_history(session, history, previous, details, sent=sent)
+    return record_history(session, history, previous, details, sent=sent, again=again)
 
 
 def go_on(session: Session, listed: LoadedList) -> list[CommitInfo]:
@@ -85,12 +100,14 @@ def _providers(loaded: Loaded, *, is_request: bool) -> list[str]:
     return sorted(alike, key=loaded.provider.__ne__)
 
 
-def _request(context: CompiledContext, provider: str, *, is_request: bool) -> FullHistory:
+def _request(
+    context: CompiledContext, provider: str, reader: GrowingList, *, is_request: bool
+) -> FullHistory:
     """What a provider is sent, read as the history of the caller is read."""
     request = context.to_params(provider) if is_request else context.to_messages(provider)
     if not is_request and isinstance(request, dict):
         request = request[PROVIDERS[provider].history]
-    loaded = load_any(request).loaded
+    loaded = reader.load(request).listed.loaded
     return FullHistory(loaded.messages, loaded.tools)
 
 
@@ -101,6 +118,7 @@ def record_history(
     details: Sequence[Details] = (),
     *,
     sent: Sent | None = None,
+    again: Again | None = None,
 ) -> list[CommitInfo]:
     """Append what is new, on the branch that it continues. After the id of a previous response,
     everything is new: the provider keeps the rest. `details` are those of each message. Without
@@ -109,13 +127,15 @@ def record_history(
     with session.batch():
         new = history.messages
         if previous is None:
-            aligned = _align(session, history, sent)
+            history, aligned = _align(session, history, sent, again)
             new = aligned.new
             if aligned.is_offered or (aligned.is_past and sent is None):
                 history = history._replace(tools=None)
         else:
             session.lock_branch()
             _go_after(session, previous)
+            history = again.read() if again else history
+            new = history.messages
         items = additions(history, new, session.chain())
         known = iter(details[len(history.messages) - len(new) :])
         items = [item and (item[0], _details(item[1], next(known, NO_DETAILS))) for item in items]
@@ -142,18 +162,27 @@ def _branches(session: Session) -> Iterator[Recorded]:
         yield Recorded(name, compiler.chain(head), compiler)
 
 
-def _align(session: Session, history: FullHistory, sent: Sent | None) -> Alignment:
+def _align(
+    session: Session, history: FullHistory, sent: Sent | None, again: Again | None
+) -> tuple[FullHistory, Alignment]:
     """Find what is new. Check out the branch that has the rest, or a new one where it differs."""
     _, head = session.lock_branch()
-    chain, requests = session.chain(head), sent(head) if sent else ()
-    current = Recorded(session.branch, chain, session.compiler, requests)
-    aligned = align_any(history, current, _branches(session))
+    aligned = _align_at(session, head, history, sent)
+    if again and len(aligned.new) > len(history.messages) - again.known:
+        history = again.read()
+        aligned = _align_at(session, head, history, sent)
     if aligned.branch:
         session.go_to(aligned.branch)
     elif aligned.differs_at:
-        before = chain.before(aligned.differs_at)
+        before = session.chain(head).before(aligned.differs_at)
         create_numbered(session, Head(before.id, before.hash) if before else EMPTY)
-    return aligned
+    return history, aligned
+
+
+def _align_at(session: Session, head: Head, history: FullHistory, sent: Sent | None) -> Alignment:
+    requests = sent(head) if sent else ()
+    current = Recorded(session.branch, session.chain(head), session.compiler, requests)
+    return align_any(history, current, _branches(session))
 
 
 def _go_after(session: Session, response_id: Json) -> None:

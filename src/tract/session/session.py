@@ -44,6 +44,7 @@ from tract.providers import as_dict, load_calls, load_message, toolsets
 from tract.providers.call_ids import find_result, original_id
 from tract.providers.common import REPLACED
 from tract.session.observer import Observer
+from tract.session.recollection import Recollection
 from tract.snapshot import Snapshot
 from tract.storage import Store, open_store
 from tract.storage.dialogs import Locked
@@ -80,6 +81,7 @@ class Session:
         self.tokens = tokens
         self.llm = llm
         self.compiler = self.new_compiler()
+        self.recollection = Recollection()
         erasures = store.read_erasures()
         checked_out = store.dialogs.checked_out(dialog)
         self._seen = erasures if checked_out else None  # the erasures when the dialog was there

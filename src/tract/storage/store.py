@@ -557,7 +557,11 @@ class Store:
         return self.infos([commit])[0]
 
     def infos(self, commits: Sequence[Head]) -> list[CommitInfo]:
-        """The commits, in the same order."""
+        """The commits, in the same order. They are made page by page: rows of all of them together
+        would make each pass of the garbage collector longer."""
+        return [info for page in pages(commits) for info in self._infos(page)]
+
+    def _infos(self, commits: Sequence[Head]) -> list[CommitInfo]:
         rows = list(self.driver.run_in(f"{_LISTED} WHERE c.id IN", _keys(commits)))
         infos = self._listed([row[:-1] for row in rows], [row[-1] for row in rows])
         return _in_order(commits, zip(rows, infos, strict=True))
