@@ -82,6 +82,9 @@ def _parts(runs: dict[str, Runs], plots: dict[str, str]) -> Iterator[str]:
     yield "## Goals\n\n" + table(("number", "value", "bound", ""), _goals(runs))
     if "peers" in runs:
         yield from _peers(runs["peers"], plots)
+    if "postgres" in runs:
+        yield POSTGRES
+        yield table(*_postgres(runs["postgres"].numbers))
     if "scale" in runs:
         yield SCALE + "\n\n" + _image("scale-one", plots) + "\n\n" + _image("scale-many", plots)
         yield table(*_scale(runs["scale"]))
@@ -96,13 +99,28 @@ This page is generated: `python3 dev.py bench performance` writes it from the ru
 dev.py bench NAME --save` stores in `benchmarks/results`. A test compares the two, so no figure
 stands here that no command produced. What is compared takes turns in one run, and times are
 medians."""
+POSTGRES = """\
+## PostgreSQL
+
+On a server of its own that syncs each commit, beside plain psycopg, which writes the same rows, and
+beside SQLite. Command: `python3 dev.py bench postgres`."""
+SERVER_WORK = (
+    ("durable append, µs", "pg_append_us", "pg_append_raw_us", ""),
+    ("a commit in a batch of 10,000, µs", "pg_batch_us", "", "sqlite_batch_us"),
+    ("a commit in a batch of 500, µs", "pg_short_batch_us", "", ""),
+    ("cold open and all of 10,000 messages of 200 bytes, ms", "pg_cold_ms", "pg_cold_raw_ms", ""),
+    ("import of a session, MB/s", "pg_import_mb_s", "", "import_mb_s"),
+)
+"""What is done, and the numbers of tract, of plain psycopg and of tract on SQLite."""
 SCALE = """\
 ## Scale
 
 CPU time of one operation as a history grows, in one dialog and in dialogs of 100 messages.
 `append`, `turn`, `edit_turn` and `open` (the newest 50 messages) are one call; the others are
-divided by the number of messages, `list` of many dialogs by the number of dialogs. Growth is
-the largest size ÷ 10,000. Command: `python3 dev.py bench scale`."""
+divided by the number of messages, `list` of many dialogs by the number of dialogs. The caller of a
+turn gets a list of its own: `turn_copy` is what it costs to copy and to free a plain list of that
+length, `turn_unsent` is a turn of which no list is made. Growth is the largest size ÷ 10,000.
+Command: `python3 dev.py bench scale`."""
 COMMANDS = """\
 Each number belongs to the last run that measured it. `--json` prints all numbers of a run, also
 those that are not on this page."""
@@ -185,6 +203,14 @@ def _settings(stored: Runs) -> Iterator[Sequence[str]]:
         losses = [loss for setting, loss in SETTINGS.items() if setting in text]
         syncs = _cell(stored.numbers, "syncs_*", name)
         yield STORES[name], f"`{text}`", syncs, losses[0] if losses else "not known"
+
+
+# PostgreSQL
+
+
+def _postgres(numbers: dict[str, float]) -> tuple[Sequence[str], list[Sequence[str]]]:
+    rows = [(text, *(_cell(numbers, key, "") for key in keys)) for text, *keys in SERVER_WORK]
+    return ("", "tract", "plain psycopg", "tract on SQLite"), rows
 
 
 # Scale
