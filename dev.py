@@ -132,13 +132,13 @@ def bench_of(name: str, options: list[str]) -> int:
 
 
 def test_options(is_long: bool, is_choice: bool) -> list[str]:
-    """The whole suite has one worker more than cores, because many tests wait: for the browser, for
-    other processes, and one of the long suite sleeps most of an hour. A worker has a part of the
-    files, so that it starts few servers, and takes tests from others when it is done. A choice of
-    tests starts sooner in this process."""
+    """The whole suite runs on all cores. A choice of tests starts sooner on one. The long suite has
+    one worker more, for the test that sleeps most of an hour, and idle workers take tests from
+    those that have some left."""
+    if not is_long:
+        return [] if is_choice else ["-n", "auto"]
     workers = ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
-    marks = ["-m", "not clients and not frameworks"] if is_long else []
-    return [*marks, *([] if is_choice else workers)]
+    return ["-m", "not clients and not frameworks", *([] if is_choice else workers)]
 
 
 def test_framework(name: str, options: list[str]) -> int:

@@ -209,7 +209,9 @@ def _settings(stored: Runs) -> Iterator[Sequence[str]]:
 
 
 def _postgres(numbers: dict[str, float]) -> tuple[Sequence[str], list[Sequence[str]]]:
-    rows = [(text, *(_cell(numbers, key, "") for key in keys)) for text, *keys in SERVER_WORK]
+    rows: list[Sequence[str]] = [
+        (text, *(_cell(numbers, key, "") for key in keys)) for text, *keys in SERVER_WORK
+    ]
     return ("", "tract", "plain psycopg", "tract on SQLite"), rows
 
 

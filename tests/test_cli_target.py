@@ -168,7 +168,7 @@ ELSEWHERE = {
 }
 """Commands that the steps leave out, and why."""
 
-TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
+TIMES = re.compile(r"(\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?")
 RECEIPTS = re.compile(r".* receipts, which are deleted\n")
 """Only a server has them."""
 

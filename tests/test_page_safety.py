@@ -269,7 +269,7 @@ def test_hits(open_page: PageOpener, hostile: Hostile) -> None:
 def test_a_dialog_with_everything_open(open_page: PageOpener, hostile: Hostile) -> None:
     page = opened(hostile.server, open_page, dialog=HOSTILE)
     for fold in ("thinking", "errors"):  # filters have names of tools
-        assert page.locator(f"input[name={fold}]").count() == 1
+        page.locator(f"input[name={fold}]").wait_for(state="attached")  # exactly one
     unfold(page)
     check(page)
     assert unseen(page, PAYLOADS, "main") == []

@@ -85,7 +85,7 @@ async def test_tools_that_come_while_one_looks(tmp_path: object) -> None:
             writer.set_tools(MORE_TOOLS)
             writer.user("with other tools")
             await here.until(lambda: "with other tools" in here.text)
-            assert any(line.startswith("+ Grep") for line in panel(here))
+            await here.until(lambda: any(line.startswith("+ Grep") for line in panel(here)))
 
 
 # Tokens

@@ -655,8 +655,8 @@ class Store:
         while wanted is not None and wanted >= first_id:
             start = max(first_id, wanted - size + 1)
             span, rows = wanted - start + 1, list[Row]()
-            found = self._read(sql.range, (start, wanted, head_id), work)
-            wanted = _descend(found, wanted, rows)
+            in_range = self._read(sql.range, (start, wanted, head_id), work)
+            wanted = _descend(in_range, wanted, rows)
             if rows:
                 yield rows
             work = meanwhile
