@@ -347,3 +347,29 @@ def test_a_damaged_definition_is_refused(damage: str) -> None:
         assert names([definition(driver, row).schema]) == ["grep"]
         with pytest.raises(CorruptError):
             definition(driver, DAMAGE[damage](row))
+
+
+@pytest.mark.parametrize("key", [None, 1, 99, -1])
+def test_a_wrong_toolset_of_a_commit_is_reported(db: str, key: int | None) -> None:
+    with Tract.open(db) as t:
+        t.user("q", tools=[tool("first")])
+        t.assistant("a", tools=[tool("second")])
+    execute(db, "UPDATE commits SET toolset_id = ? WHERE id = 2", (key,))
+    with Tract.open(db) as t:
+        with pytest.raises(CorruptError):
+            t.compile()
+        with pytest.raises(CorruptError):
+            list(t.log())
+
+
+def test_tools_that_come_with_each_message_cost_few_statements(tmp_path: Path) -> None:
+    """An agent sends its tools with every message: its history is read like one without tools."""
+    kits = [tool("read")], [tool("write")]
+    with Tract.open(tmp_path / "t.db") as t, t.batch():
+        for number in range(400):
+            t.user(f"{number}", tools=kits[number % 2])
+    with Tract.open(tmp_path / "t.db") as t:
+        seen = statements(t)
+        t.compile()
+        assert len({info.toolset_hash for info in t.log()}) == 2
+        assert not [sql for sql in seen if "JOIN toolsets" in sql]

@@ -402,15 +402,37 @@ def _described_calls(stored: str, message: Message | None, is_own: bool) -> list
 # Reading chains
 
 
+WITH_REST = -1
+
+
+class Beside(NamedTuple):
+    """What rows have beside their own columns."""
+
+    rests: Mapping[int, Row]
+    """The REST_COLUMNS of those that have them."""
+    toolsets: Mapping[int, bytes]
+    """The hashes of toolsets by their keys."""
+    links: Mapping[int, Links]
+
+    def rest(self, row: Row) -> Row:
+        """The REST_COLUMNS of any row of STEP_COLUMNS or LIST_COLUMNS."""
+        key = row[-1]
+        if key == WITH_REST:
+            return self.rests[row[0]]
+        return ("append", self.toolsets[key], *_NO_REST[2:]) if key else _NO_REST
+
+
 # The hash of a content is not read where its bytes are: it is computed from them.
 STEP_COLUMNS = f"""
     c.id, c.hash, c.parent_id, c.role, c.blob_id,
     CASE WHEN b.json_size <= {INLINE_BELOW} AND b.codec <= {ZSTD} THEN b.payload ELSE b.hash END,
     b.codec, b.json_size, b.token_count, b.token_source, b.preview, b.checksum, b.text_size,
     c.calls, c.tool_call_id, c.name, c.usage, c.created_at, c.checksum,
-    c.operation <> 'append' OR c.is_error <> 0 OR c.toolset_id IS NOT NULL OR coalesce(
-        c.origin, c.message, c.metadata, c.generation_config, c.form) IS NOT NULL"""
-"""The last one is whether the row has REST_COLUMNS: a column costs time even where it is empty."""
+    CASE WHEN c.operation <> 'append' OR c.is_error <> 0 OR coalesce(
+            c.origin, c.message, c.metadata, c.generation_config, c.form) IS NOT NULL
+        THEN {WITH_REST} ELSE coalesce(c.toolset_id, 0) END"""
+"""The last one is WITH_REST if the row has REST_COLUMNS, because a column costs time even where it
+is empty; else the key of its toolset, or 0."""
 LIST_COLUMNS = STEP_COLUMNS.replace(
     "THEN b.payload", "AND (b.preview IS NULL OR c.calls IS NOT NULL) THEN b.payload"
 )
@@ -420,14 +442,9 @@ REST_COLUMNS = """
 
 
 def steps_of(
-    rows: Sequence[Row],
-    rests: Mapping[int, Row],
-    links: Mapping[int, Links],
-    parent: bytes | None,
-    is_left: IsLeft,
+    rows: Sequence[Row], beside: Beside, parent: bytes | None, is_left: IsLeft
 ) -> list[Step]:
-    """The commits of a chain in rows of STEP_COLUMNS, verified; `rests` are the REST_COLUMNS of
-    those that have them."""
+    """The commits of a chain in rows of STEP_COLUMNS, verified."""
     steps: list[Step] = []
     try:
         # Every cold start runs this once per message: the usual row is handled inline. Only a text
@@ -436,7 +453,7 @@ def steps_of(
             (
                 commit_id, digest, _, role, blob_id, content,
                 codec, json_size, token_count, token_source, preview, checksum, text_size,
-                calls, call_id, name, usage, created_at, own_sum, has_rest,
+                calls, call_id, name, usage, created_at, own_sum, toolset_key,
             ) = row  # fmt: skip
             data = None
             if own_sum != created_at ^ _own_sum(usage, calls):
@@ -450,18 +467,18 @@ def steps_of(
                 if json_size <= INLINE_BELOW and codec <= ZSTD:
                     data = content if codec == PLAIN else inflate(content, json_size)
                     content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
-            if parent and not has_rest:
-                actual = append_hash(parent, content, role, None, call_id, name)
+            if parent and toolset_key >= 0:
+                toolset = beside.toolsets[toolset_key] if toolset_key else None
+                actual = append_hash(parent, content, role, toolset, call_id, name)
                 step = Step(
                     commit_id, digest, "append", role, blob_id, data, token_count, token_source,
-                    None,
+                    toolset,
                     unescape(call_id) if call_id is not None and "\\" in call_id else call_id,
                     unescape(name) if name is not None and "\\" in name else name,
                     False, None, _calls(calls) if calls else (), None, (), None, text_size,
                 )  # fmt: skip
             else:
-                rest = rests[commit_id] if has_rest else _NO_REST
-                own = links.get(commit_id, ())
+                rest, own = beside.rest(row), beside.links.get(commit_id, ())
                 step = _unusual_step(row, rest, data, own)
                 actual = _stored_hash(digest, parent, content, role, call_id, name, rest, own)
             if actual != digest and not is_left(digest, actual):
@@ -480,28 +497,25 @@ def unmatched(digest: bytes) -> CorruptError:
 
 def listed_info(
     row: Row,
-    rest: Row | None,
+    beside: Beside,
     parent: bytes | None,
-    links: Links,
     is_left: IsLeft,
     read: Callable[[int], Json],
 ) -> CommitInfo:
-    """The commit in a row of LIST_COLUMNS for people, verified. `rest` are its REST_COLUMNS, if it
-    has them; `read` loads a content."""
+    """The commit in a row of LIST_COLUMNS for people, verified. `read` loads a content."""
     digest, role, call_id, name, usage = row[1], row[3], *row[14:17]
     try:
         content, message = _listed_content(row, read)
-        if parent and content and rest is None:
-            actual = append_hash(parent, content, role, None, call_id, name)
+        rest, links = beside.rest(row), beside.links.get(row[0], ())
+        if parent and content and row[-1] >= 0:
+            actual = append_hash(parent, content, role, rest[1], call_id, name)
         else:
-            columns = role, call_id, name, rest or _NO_REST
-            actual = _stored_hash(digest, parent, content, *columns, links)
+            actual = _stored_hash(digest, parent, content, role, call_id, name, rest, links)
         if actual != digest and not is_left(digest, actual):
             raise unmatched(digest)
-        if rest or usage or not content:
-            parts = _parts(row, rest or _NO_REST, content)
-            return info_of(parts, parent, links, message, is_own=True)
-        return _plain_info(row, parent, content, message)
+        if row[-1] < 0 or usage or not content:
+            return info_of(_parts(row, rest, content), parent, links, message, is_own=True)
+        return _plain_info(row, parent, content, rest[1], message)
     except DAMAGE as error:
         raise CorruptError(f"a row of commits is damaged: {error}") from error
 
@@ -526,9 +540,10 @@ def _listed_content(row: Row, read: Callable[[int], Json]) -> tuple[bytes | None
 
 
 def _plain_info(
-    row: Row, parent: bytes | None, content: bytes, message: Message | None
+    row: Row, parent: bytes | None, content: bytes, toolset: bytes | None, message: Message | None
 ) -> CommitInfo:
-    """What `info_of` returns for a commit that has just a role and a content, in half the time."""
+    """What `info_of` returns for a commit that has just a role, a content and perhaps tools, in
+    half the time."""
     calls, call_id, name = row[13], _text(row[14]), _text(row[15])
     metadata: dict[str, Json] = {}
     if call_id is not None:
@@ -543,6 +558,7 @@ def _plain_info(
         row[3],
         call_id,
         name,
+        toolset_hash=toolset.hex() if toolset else None,
         metadata=metadata,
         token_count=row[8],
         byte_size=row[12],

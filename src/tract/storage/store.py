@@ -58,6 +58,8 @@ from tract.storage.rows import (
     READ_COLUMNS,
     REST_COLUMNS,
     STEP_COLUMNS,
+    WITH_REST,
+    Beside,
     BlobRow,
     CommitRow,
     as_datetime,
@@ -575,11 +577,9 @@ class Store:
 
     def _listed(self, rows: Sequence[Row], parents: Iterable[bytes | None]) -> Iterator[CommitInfo]:
         """The commits in rows of LIST_COLUMNS, each with the hash of its parent."""
-        rests, links = self._rests(rows)
-        is_left, read = self._is_left, self.contents.value
+        beside, is_left, read = self._beside(rows), self._is_left, self.contents.value
         for row, parent in zip(rows, parents, strict=True):
-            key = row[0]
-            yield listed_info(row, rests.get(key), parent, links.get(key, ()), is_left, read)
+            yield listed_info(row, beside, parent, is_left, read)
 
     def rows(self, ids: Sequence[int]) -> Iterator[tuple[Row, bytes | None, tuple[Link, ...]]]:
         """The rows of commits as they are, each with the hash of its parent and its links."""
@@ -626,7 +626,7 @@ class Store:
         reading = _Reading()
         for page in self._chain_pages(_STEPS, head.id, known.id or 0, meanwhile=reading.verify):
             rows = reading.take(page)
-            reading.unverified = rows, *self._rests(rows)
+            reading.unverified = rows, self._beside(rows)
         reading.verify()
         for digest, left in reading.doubts:
             if not self._is_left(digest, left):
@@ -680,13 +680,15 @@ class Store:
             return rows()
 
     def _steps(self, rows: Sequence[Row], parent: bytes | None) -> list[Step]:
-        return steps_of(rows, *self._rests(rows), parent, self._is_left)
+        return steps_of(rows, self._beside(rows), parent, self._is_left)
 
-    def _rests(self, rows: Sequence[Row]) -> tuple[dict[int, Row], dict[int, tuple[Link, ...]]]:
-        """What rows have beside their own columns: the others, and links."""
-        keys = [row[0] for row in rows if row[-1]]
+    def _beside(self, rows: Sequence[Row]) -> Beside:
+        keys = [row[0] for row in rows if row[-1] == WITH_REST]
         rests = {row[0]: row[1:] for row in self.driver.run_in(_RESTS, keys)}
-        return rests, self._links([key for key, rest in rests.items() if rest[0] != "append"])
+        links = self._links([key for key, rest in rests.items() if rest[0] != "append"])
+        toolsets = list({row[-1] for row in rows} - {0, WITH_REST})
+        hashes = self.driver.run_in("SELECT id, hash FROM toolsets WHERE id IN", toolsets)
+        return Beside(rests, dict(hashes), links)
 
     def step(self, commit: Head) -> Step:
         """One commit, as a step of its chain."""
@@ -776,8 +778,8 @@ class _Reading:
     def __init__(self) -> None:
         self.oldest: list[Row] = []
         """The last row that was read: it is verified when the hash of its parent is known."""
-        self.unverified: tuple[list[Row], dict[int, Row], dict[int, tuple[Link, ...]]] | None = None
-        """Rows from the oldest to the newest, with what `Store._rests` returns for them."""
+        self.unverified: tuple[list[Row], Beside] | None = None
+        """Rows from the oldest to the newest."""
         self.pages: list[list[Step]] = []
         self.doubts: list[tuple[bytes, bytes]] = []
         """Hashes of commits, each with that of what is there: perhaps something was erased."""
