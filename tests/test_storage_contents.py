@@ -218,6 +218,17 @@ def test_texts_of_schema_19_get_another_seal(db: str) -> None:
         assert t.compile().to_openai() == sent
 
 
+@pytest.mark.parametrize("column", ["hash", "payload", "json_size"])
+def test_a_damaged_row_does_not_stop_the_migration_of_texts(tmp_path: Path, column: str) -> None:
+    db = str(tmp_path / "t.db")
+    with Tract.open(db) as t:
+        result(t, LINES)
+    execute(db, f"UPDATE blobs SET {column} = 'x'")
+    execute(db, "UPDATE tract_schema SET version = 19")
+    with Tract.open(db) as t:
+        assert t.fsck().problems
+
+
 @pytest.mark.parametrize(
     "damage", ["json_size = 'x', text_size = 'x'", "payload = 'x'", "codec = 'x'", "hash = 'x'"]
 )

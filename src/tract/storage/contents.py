@@ -120,11 +120,9 @@ def seal_frames(driver: Driver) -> None:
     last = 0
     while rows := driver.run(_TEXTS, (codec.TEXT, last, PAGE)):
         for blob_id, digest, payload, json_size in rows:
-            with suppress(CorruptError):
-                if (
-                    sha256(digest + codec.inflate(payload, json_size)).digest()
-                    == payload[-codec.SEAL :]
-                ):
+            with suppress(CorruptError, *codec.DAMAGE):
+                seal = sha256(digest + codec.inflate(payload, json_size)).digest()
+                if seal == payload[-codec.SEAL :]:
                     values = codec.sealed(payload[: -codec.SEAL], digest), blob_id
                     driver.run("UPDATE blobs SET payload = ? WHERE id = ?", values)
         last = rows[-1][0]
