@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.rework import CHANGES as REWORK
+from tests.statements import statements
 from tests.strategies import histories
 from tests.toolkit import tool, tool_lists
-from tract import ForgottenError, Form, Message, Priority, ToolCall, Tract, compiler
+from tract import ForgottenError, Form, Message, Priority, Shape, ToolCall, Tract, compiler
 from tract.compiler import Compiler
 from tract.content.preview import gist_of
 from tract.core import pages
@@ -22,6 +25,7 @@ from tract.core.chain import Chain
 from tract.core.wording import FORGOTTEN
 from tract.model import Gist
 from tract.providers import dumps
+from tract.storage.store import FEW_KEYS, Left
 
 
 @pytest.fixture(autouse=True)
@@ -118,10 +122,81 @@ def test_after_any_changes_it_equals_a_fresh_compile(
         for change in changes:
             change(t, data)
             contexts.append((t.compile(), t.head))
+            t.store.left = Left(None)  # nothing is known of what was just written
             fresh = Compiler(t.store, t.tokens.count).compile(t.session.head())
             assert view(contexts[-1][0]) == view(fresh)
         for context, head in contexts:
             assert head is None or view(context) == view(t.compile(at=head))
+
+
+TEXT = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]
+UNUSUAL: list[Callable[[Tract], Any]] = [
+    lambda t: t.commit({"role": "user", "content": TEXT, "novel": {"b": 1, "a": 1.0}}),
+    lambda t: t.assistant(
+        "x",
+        tool_calls=[{"id": 'a"\ud800', "name": "f\\", "arguments": {"x": [1]}}],
+        usage={"input_tokens": 1},
+        generation_config={"model": "m", "a": 1.0},
+        metadata={"k": None},
+        message="ü",
+    ),
+    lambda t: t.tool_result('a"\ud800', None, {"a": [TEXT]}, is_error=True),
+    lambda t: t.tool_result("b", "f", "a line\n" * 2_000, form="reference"),
+    lambda t: t.user("a line\n" * 2_000, tools=[tool("f")]),
+    lambda t: t.user("a line\n" * 200),
+    lambda t: t.user("once more"),
+    lambda t: t.user("once more", tools=[]),
+    lambda t: t.compress(content="shorter"),
+]
+
+
+def test_what_was_just_written_is_as_it_is_read(db: str) -> None:
+    with Tract.open(db) as t, Tract.open(db) as other:
+        unusual: list[Callable[[], object]] = [partial(make, t) for make in UNUSUAL]
+        for operation in [*steps(t), *unusual]:
+            before = t.session.head()
+            operation()
+            after = t.session.head()
+            if (before.id or 0) < (after.id or 0):
+                assert t.store.steps(after, before) == other.store.steps(after, before)
+                with t.batch():
+                    assert t.store.steps(after, before) == other.store.steps(after, before)
+
+
+def test_what_was_just_written_is_not_read(tmp_path: Path) -> None:
+    with Tract.open(tmp_path / "t.db") as t:
+        t.user("first")
+        t.compile()
+        seen = statements(t)
+        with t.batch():
+            t.assistant("", tool_calls=[ToolCall("a", "f")], usage={"n": 1})
+            t.tool_result("a", "f", "long " * 5_000, is_error=True)
+        assert len(t.compile().messages) == 3
+        assert not [sql for sql in seen if "LEFT JOIN blobs" in sql]
+        t.user("one")
+        t.user("two")
+        assert len(t.compile().messages) == 5
+        assert not [sql for sql in seen if "LEFT JOIN blobs" in sql]
+        with t.batch():
+            for number in range(2 * FEW_KEYS):
+                t.user(f"{number}")
+        assert len(t.compile().messages) == 5 + 2 * FEW_KEYS
+        assert len(t.store.left.written) < 2 * FEW_KEYS
+        t.user("long " * 5_000)
+        *_, (_, commit) = t.store.left.written.values()
+        assert (commit.blob and commit.blob.payload, commit.data) == (None, None)
+        assert len(t.compile().messages[-1].text) == 25_000
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_what_was_just_written_can_be_forgotten_by_another_instance(db: str, before: int) -> None:
+    with Tract.open(db) as t, Tract.open(db) as other:
+        for number in range(before):
+            t.user(f"{number}")
+            t.compile()
+        t.user("a secret")
+        other.forget(text="a secret")
+        assert "secret" not in view(t.compile())
 
 
 def test_what_another_instance_appends_is_seen(db: str) -> None:
@@ -133,6 +208,23 @@ def test_what_another_instance_appends_is_seen(db: str) -> None:
         other.user("1b", edit=first)
         assert [m.text for m in one.compile().messages] == ["1b", "2", "3"]
         assert view(one.compile()) == view(other.compile())
+
+
+@pytest.mark.parametrize("later", [1, 2, 3])
+def test_what_was_compiled_in_a_batch_that_failed_is_gone(db: str, later: int) -> None:
+    """Its key may be that of another commit by then, which the next ones follow."""
+    with Tract.open(db) as t:
+        t.user("before")
+        t.compile()
+        with suppress(ZeroDivisionError), t.batch():
+            t.user("lost", tools=[tool("lost")])
+            assert len(t.compile().messages) == 2
+            print(1 / 0)
+        for number in range(later):
+            t.user(f"{number}", tools=[tool("after")])
+        texts = [message.text for message in t.compile().messages]
+        assert texts == ["before", *map(str, range(later))]
+        assert_fresh(t, db)
 
 
 def test_time_travel_shows_what_a_commit_saw() -> None:
@@ -350,6 +442,25 @@ def test_references_are_opened_without_counting(tmp_path: Path) -> None:
         assert context.message_forms[-1] == Form.REFERENCE
         assert not counted
         assert context.tool_tokens == len(counted[0])
+
+
+@pytest.mark.parametrize("load", [None, False])
+def test_results_of_one_turn_may_be_in_two_pages(
+    tmp_path: Path, load: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.db"
+    forms = [Shape(Form.REFERENCE), Shape(Form.SUMMARY), Shape(Form.REFERENCE, 40)]
+    with Tract.open(path) as t:
+        for turn in range(5):
+            calls = [ToolCall(f"c{n}", "run", {"command": f"step {turn}.{n}"}) for n in range(3)]
+            t.assistant("", tool_calls=calls)
+            for call in calls:
+                t.tool_result(call.id, "run", f"{turn} {call.id}\n" * 900, form=forms[turn % 3])
+        expected = t.compile(load_tool_results=load).messages
+    assert "step 4.2" in expected[-1].text
+    monkeypatch.setattr("tract.storage.driver.PAGE", 2)
+    with Tract.open(path) as t:
+        assert t.compile(load_tool_results=load).messages == expected
 
 
 # What was just written

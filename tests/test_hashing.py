@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from hashlib import sha256
+from itertools import product
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from tract.hashing import (
     check_json,
     content_hash,
     from_json,
+    json_bytes,
     to_json,
     to_sorted_json,
 )
@@ -183,6 +186,39 @@ def test_the_encoder_is_the_standard_one(value: Any) -> None:
     check_json(value)
     assert to_json(value) == json.dumps(value, separators=(",", ":"))
     assert to_sorted_json(value) == json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+@given(json_values)
+def test_bytes_are_those_of_the_standard_encoder(value: Any) -> None:
+    assert json_bytes(value) == to_json(value).encode("ascii")
+
+
+ASCII = [chr(number) for number in range(128)]
+
+
+@given(st.text(ASCII, max_size=100), st.sampled_from(ASCII), st.integers(1, 70))
+def test_the_bytes_of_a_text_are_those_of_the_standard_encoder(
+    text: str, character: str, times: int
+) -> None:
+    for one in (text, character * times, text + character * times, "x" * times + character + text):
+        assert json_bytes(one) == json.dumps(one).encode("ascii")
+
+
+def test_every_character_is_escaped_as_the_standard_encoder_does() -> None:
+    for number in range(sys.maxunicode + 1):
+        text = chr(number)
+        assert json_bytes(text) == json.dumps(text).encode("ascii")
+    for pair in product(ASCII, repeat=2):
+        assert json_bytes("".join(pair)) == json.dumps("".join(pair)).encode("ascii")
+
+
+def test_an_encoder_that_escapes_something_else_is_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hashing, "_text_bytes", lambda text: b"something else")
+    assert json_bytes("a") == b"something else"
+    monkeypatch.setattr(hashing, "_is_standard", False)
+    assert json_bytes("a") == b'"a"'
 
 
 @given(json_values)

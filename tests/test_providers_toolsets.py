@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from copy import deepcopy
 from itertools import product
 from typing import Any
@@ -134,6 +135,37 @@ def test_what_is_no_json_is_refused_whatever_was_made_before() -> None:
     make({"name": "a", "x": str(value)})
     with pytest.raises(NotJsonError):
         make({"name": "a", "x": value})
+
+
+def test_equal_lists_are_one_set_whoever_else_has_their_parts() -> None:
+    lists = [json.loads(json.dumps([A, B])) for _ in range(3)]
+    holders = [lists[1][0]["function"], [*lists[2][1]["function"].values()]]
+    made = [make_with(given, TOKENS) for given in (*lists, *lists)]
+    assert holders
+    assert all(toolset is made[0] for toolset in made)
+
+
+@pytest.mark.parametrize(
+    "value", [True, 1, 1.0, 0.0, -0.0, False, None, "1", [1], {"1": 1}], ids=repr
+)
+def test_a_value_that_is_changed_in_place_is_noticed(value: Any) -> None:
+    given = [deepcopy(A)]
+    for other in (1, value, "", value, [True], value):
+        given[0]["function"]["parameters"]["properties"]["x"]["default"] = other
+        (tool,) = make_with(given, TOKENS).tools
+        assert json.loads(tool.data) == given[0]
+        assert tool.hash.hex() == hash_tool_schema(given[0])
+
+
+class Name(str):
+    """A text that is more than a text."""
+
+
+def test_kinds_of_texts_and_dicts_are_what_they_contain() -> None:
+    assert make(OrderedDict(A)) == make(A)
+    assert make({**A, "strict": Name("yes")}) == make({**A, "strict": "yes"})
+    keys = list(make(dict(reversed(A.items()))).schemas[0])
+    assert keys == list(reversed(A))
 
 
 def test_only_so_many_sets_are_remembered() -> None:

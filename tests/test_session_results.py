@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.harness import execute, is_postgres
+from tests.faults.harness import back_to_version_20, execute, is_postgres
 from tests.serving import open_tract
 from tests.toolkit import tool
 from tests.validity import violations
@@ -1049,6 +1049,7 @@ TOTALS = (
 
 def back_to_version_7(db: str) -> None:
     """Take away what later versions added."""
+    back_to_version_20(db)
     added = (
         ("commits", "form"),
         ("blobs", "gist"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.faults.harness import execute, texts
-from tract import CorruptError, StorageError, Tract
+from tract import CorruptError, Form, Shape, StorageError, Tract
 from tract.storage.postgres import Postgres
 from tract.storage.store import FEW_KEYS, MANY_KEYS
 
@@ -49,6 +51,33 @@ def test_what_was_erased_in_a_long_chain_is_not_damage(long_db: str) -> None:
     execute(long_db, "DELETE FROM erased")
     with Tract.open(long_db) as t, pytest.raises(CorruptError, match="does not match its hash"):
         t.compile()
+
+
+FORMS = (None, "reference", "summary", '{"form": "reference", "tokens": 50}')
+
+
+@pytest.mark.parametrize("form", [None, "reference", Shape(Form.REFERENCE, 50)])
+@pytest.mark.parametrize("tools", [None, [{"name": "run", "input_schema": {}}]])
+@pytest.mark.parametrize("is_error", [False, True])
+def test_the_form_of_a_result_is_verified(
+    db: str, form: str | Shape | None, tools: list[Any] | None, is_error: bool
+) -> None:
+    with Tract.open(db) as t:
+        t.user("u")
+        t.tool_result("c", "run", "line\n" * 1_000, form=form, tools=tools, is_error=is_error)
+        forms, log = t.compile().message_forms, list(t.log())
+    [(stored,)] = execute(db, "SELECT form FROM commits WHERE role = 'tool'")
+    assert stored in FORMS
+    for other in FORMS:
+        execute(db, "UPDATE commits SET form = ? WHERE role = 'tool'", (other,))
+        with Tract.open(db) as t:
+            if other == stored:
+                assert (t.compile().message_forms, list(t.log())) == (forms, log)
+                continue
+            with pytest.raises(CorruptError, match="does not match its hash"):
+                t.compile()
+            with pytest.raises(CorruptError, match="does not match its hash"):
+                list(t.log())
 
 
 def test_a_chain_of_two_writers_is_read_by_parents(long_db: str) -> None:

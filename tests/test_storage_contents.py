@@ -6,7 +6,7 @@ import random
 import shutil
 import zlib
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.faults.harness import execute, is_postgres
+from tests.faults.harness import back_to_version_20, execute, is_postgres
 from tests.fixtures.make_v6 import LARGE
 from tract import CorruptError, ForgottenError, Tract
 from tract.content.preview import gist_of
@@ -33,7 +33,9 @@ from tract.storage.codec import (
     deflate,
     inflate,
     pack_text,
+    stored_gist,
 )
+from tract.storage.codec import gist_of as read_gist
 from tract.storage.contents import StoredText, seal_chunks
 from tract.storage.rows import blob_checksum
 
@@ -206,6 +208,7 @@ def test_texts_of_schema_19_get_another_seal(db: str) -> None:
         damaged = b"?" if key == keys[2] else b""
         old = bytes(payloads[key])[: -SEAL - len(damaged)] + damaged + seal
         execute(db, "UPDATE blobs SET payload = ? WHERE id = ?", (old, key))
+    back_to_version_20(db)
     execute(db, "UPDATE tract_schema SET version = 19")
     with Tract.open(db) as t:
         assert t.store.contents.value(keys[0]) == texts[0]
@@ -224,6 +227,7 @@ def test_a_damaged_row_does_not_stop_the_migration_of_texts(tmp_path: Path, colu
     with Tract.open(db) as t:
         result(t, LINES)
     execute(db, f"UPDATE blobs SET {column} = 'x'")
+    back_to_version_20(db)
     execute(db, "UPDATE tract_schema SET version = 19")
     with Tract.open(db) as t:
         assert t.fsck().problems
@@ -525,6 +529,39 @@ def test_an_altered_gist_is_refused(db: str) -> None:
         with pytest.raises(CorruptError, match="damaged"):
             t.compile()
         assert t.compile(load_tool_results=True).messages[-1].content == LOG
+
+
+def compressed(gist: bytes, digest: bytes) -> bytes:
+    """A gist as earlier versions stored it."""
+    writer = zlib.compressobj(zdict=digest)
+    return writer.compress(zlib.decompressobj(zdict=digest).decompress(gist)) + writer.flush()
+
+
+def test_no_bit_of_a_gist_can_flip_unnoticed() -> None:
+    made, digest = gist_of(LOG[:5_000]), sha256(b"content").digest()
+    gist = stored_gist(made, digest)
+    assert read_gist(gist, digest) == made
+    for number in range(8 * len(gist)):
+        altered = bytearray(gist)
+        altered[number // 8] ^= 1 << number % 8
+        with suppress(CorruptError):
+            assert read_gist(bytes(altered), digest) == made  # a bit that says nothing
+
+
+def test_gists_of_schema_20_are_no_longer_compressed(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("u")
+        result(t, LOG, form="reference")
+        before = t.compile().messages
+    [(gist, digest)] = execute(db, "SELECT gist, hash FROM blobs WHERE gist IS NOT NULL")
+    smaller = compressed(gist, digest)
+    assert len(smaller) < len(gist)
+    execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (smaller,))
+    back_to_version_20(db)
+    with Tract.open(db) as t:
+        assert t.compile().messages == before
+        assert t.fsck().ok
+    assert execute(db, "SELECT gist FROM blobs WHERE gist IS NOT NULL") == [(gist,)]
 
 
 def test_a_damaged_gist_is_found_by_fsck(db: str) -> None:

@@ -133,6 +133,44 @@ def test_the_last_time_is_that_of_the_last_commit(filled: str) -> None:
         assert t.dialogs()[0].created_at < (last.created_at or t.dialogs()[0].created_at)
 
 
+def test_a_deleted_branch_leaves_its_commits_to_the_dialog(filled: str) -> None:
+    with Tract.open(filled) as t:
+        t.checkout("old")
+        t.user("on a branch that goes")
+        t.checkout("main")
+        last = t.user("last")
+        before = t.dialogs()[0]
+        t.delete_branch("old")
+        after = t.dialogs()[0]
+        assert after.commits == before.commits == 4
+        assert (after.tokens, after.bytes) == (before.tokens, before.bytes)
+        assert after.updated_at == last.created_at
+        assert after.branches == 1
+        assert t.fsck().problems == []
+
+
+def test_a_branch_is_deleted_in_the_batch_that_wrote_to_it(filled: str) -> None:
+    with Tract.open(filled) as t:
+        before = t.dialogs()[0].commits
+        with t.batch():
+            t.checkout("old")
+            t.user("on a branch that goes")
+            t.checkout("main")
+            last = t.user("last")
+            t.delete_branch("old")
+        assert t.dialogs()[0].commits == before + 2
+        assert t.dialogs()[0].updated_at == last.created_at
+        assert t.fsck().problems == []
+
+
+def test_a_branch_with_altered_totals_is_not_deleted(filled: str) -> None:
+    execute(filled, "UPDATE branches SET commits = commits + 64 WHERE name = 'old'")
+    with Tract.open(filled) as t:
+        with pytest.raises(CorruptError, match="totals"):
+            t.delete_branch("old")
+        assert "old" in t.branches()
+
+
 def test_a_backup_has_the_totals(filled: str, tmp_path: Path) -> None:
     with Tract.open(filled) as t:
         t.backup(tmp_path / "copy.db")
@@ -149,6 +187,18 @@ FLIPS: dict[str, tuple[str, Callable[[Tract], object]]] = {
     "tokens": ("UPDATE dialogs SET tokens = tokens + 64", Tract.dialogs),
     "bytes": ("UPDATE dialogs SET bytes = bytes + 1024", Tract.dialogs),
     "errors": ("UPDATE dialogs SET errors = errors + 1", Tract.dialogs),
+    **{
+        f"{column} of a branch": (
+            f"UPDATE branches SET {column} = {column} + 64 WHERE name = 'main'",
+            Tract.dialogs,
+        )
+        for column in ("commits", "tokens", "bytes", "errors", "updated_at", "total")
+    },
+    "a branch is not listed": ("DELETE FROM branches WHERE name = 'old'", Tract.dialogs),
+    "usages of a branch": (
+        "UPDATE branches SET commits = commits + 1",
+        lambda t: list(t.usages()),
+    ),
     "a dialog is gone": ("DELETE FROM dialogs WHERE name = 'other'", Tract.dialogs),
     "name of a branch": ("UPDATE branches SET name = 'olD' WHERE name = 'old'", Tract.branches),
     "key of a dialog": ("UPDATE dialogs SET id = 3 WHERE id = 1", Tract.branches),

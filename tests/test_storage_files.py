@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,9 @@ from tract import (
 )
 from tract.errors import CorruptError
 from tract.storage import files
+from tract.storage.migrations import known_migrations, migrate
 from tract.storage.sqlite import Sqlite
+from tract.storage.transactions import transaction
 
 
 def texts(t: Tract) -> list[object]:
@@ -275,6 +278,59 @@ def test_a_log_that_is_gone_is_noticed(
             Tract.open(path)
     with Tract.open(path) as t:  # what was in the log was written back
         assert texts(t) == ["before", "more"][: 1 + (since == "a write")]
+
+
+class Overtaken(Sqlite):
+    """A process that another one overtakes when it has opened an empty file: there is a log, which
+    this process does not have open."""
+
+    def _open(self, place: str, **options: Any) -> None:
+        super()._open(place, **options)
+        self.other = Tract.open(place)
+
+
+def test_a_log_that_was_never_open_may_go(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    driver = Overtaken(str(path), "full")
+    driver.other.close()  # the last one to close it deletes the log
+    with Tract.open(path) as t:
+        t.user("first")
+        migrate(driver, known_migrations())
+        with transaction(driver):
+            assert driver.tables() >= {"commits"}
+    driver.close()
+
+
+def test_a_log_is_noted_only_once_it_is_open(tmp_path: Path) -> None:
+    """A thread that opens the file looks at the logs of those that have it open already."""
+    path = tmp_path / "t.db"
+    driver = Sqlite(str(path), "full")  # there is no log yet
+    for _ in range(3):
+        with Tract.open(path) as t:  # makes a log, looks at those of the driver, deletes it
+            t.user("text")
+            Tract.open(path).close()
+    migrate(driver, known_migrations())
+    with transaction(driver):
+        assert driver.tables() >= {"commits"}
+    Path(files.log(str(path))).unlink()
+    with pytest.raises(StorageError, match="was deleted or replaced"), transaction(driver):
+        pass
+    driver.close()
+
+
+class Watched(Sqlite):
+    """One that another thread looks at while it is being closed."""
+
+    def _disconnect(self) -> None:
+        super()._disconnect()
+        Tract.open(self.place).close()
+
+
+def test_a_log_may_go_with_what_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with Tract.open(path) as t:
+        t.user("text")
+    Watched(str(path), "full").close()  # the last one to close it deletes the log
 
 
 @pytest.mark.parametrize("gone", [("-wal", "-shm"), ("-shm",)], ids=["both", "index"])

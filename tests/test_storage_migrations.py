@@ -16,7 +16,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.faults.harness import execute, go, is_postgres, killed, start, together
+from tests.faults.harness import (
+    back_to_version_20,
+    execute,
+    go,
+    is_postgres,
+    killed,
+    start,
+    together,
+)
 from tests.faults.operations import fill_version_6
 from tests.fixtures.make_v6 import LARGE, abridged, state
 from tests.toolkit import names, tool
@@ -455,12 +463,30 @@ def test_version_13_is_bound_and_sealed(db: str) -> None:
     for table in TABLES_OF_15 + TABLES_OF_17:
         execute(db, f"DROP TABLE {table}")
     execute(db, "ALTER TABLE tract_schema DROP COLUMN identity")
+    back_to_version_20(db)
     execute(db, "UPDATE tract_schema SET version = 13")
     with Tract.open(db) as t:
         assert t.compile().to_anthropic() == shown
         with pytest.raises(CorruptError, match="'other'"):
             t.sibling("other")
     assert execute(db, "SELECT gist FROM blobs WHERE gist IS NOT NULL") == [(stored,)]
+
+
+def test_totals_of_version_20_are_kept(db: str) -> None:
+    """They stay in the rows of dialogs, and what is appended later is in those of branches."""
+    with Tract.open(db) as t:
+        t.user("question")
+        t.branch("side")
+        t.sibling("other").user("question")
+        before = t.dialogs()
+    back_to_version_20(db)
+    assert execute(db, "SELECT commits FROM dialogs ORDER BY id") == [(1,), (1,)]
+    with Tract.open(db) as t:
+        assert t.dialogs() == before
+        t.assistant("answer")
+        assert [info.commits for info in t.dialogs()] == [2, 1]
+        assert t.fsck().problems == []
+    assert execute(db, "SELECT commits FROM dialogs ORDER BY id") == [(1,), (1,)]
 
 
 # Writers that are open meanwhile

@@ -210,6 +210,11 @@ def test_the_same_tools_are_looked_up_once(tmp_path: Path) -> None:
         t.user("two", tools=KIT)
         assert not [sql for sql in seen if "toolsets" in sql or "erased" in sql]
         assert t.get_tools() == KIT
+        seen.clear()
+        for _ in range(3):
+            t.user("again", tools=KIT)
+            assert t.compile().tools == KIT
+        assert not [sql for sql in seen if "toolsets" in sql]
 
 
 def test_tools_of_a_batch_that_failed_are_written_by_the_next(db: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.harness import execute, is_postgres
+from tests.faults.harness import back_to_version_20, execute, is_postgres
 from tract import StorageError, Tract
 from tract.errors import ObjectStoreError
 from tract.storage import search, vocabulary, word_index
@@ -176,6 +176,7 @@ def test_only_new_contents_wait_in_a_file_of_an_older_tract(db: str) -> None:
     old = (1, 1, 1)  # all contents after it were indexed with their commits
     set_state = f"UPDATE word_index SET is_on = 1, done = 1, until = 1, checksum = {text_sum(*old)}"
     execute(db, set_state)
+    back_to_version_20(db)
     execute(db, "UPDATE tract_schema SET version = 17")
     with Tract.open(db) as t:
         assert t.session.store.words.backlog().size == 0

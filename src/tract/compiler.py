@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from math import inf
 
@@ -13,7 +13,7 @@ from tract.content.blocks import whole_text
 from tract.content.preview import gist_of, is_gist_of
 from tract.context import CompiledContext, Seen, Transcript
 from tract.core.chain import Chain, Place
-from tract.core.forms import AS_THEY_ARE, ResultView, Shown, for_summary, shown_items
+from tract.core.forms import AS_THEY_ARE, BY_GIST, ResultView, Shown, for_summary, shown_items
 from tract.core.toolsets import Offered
 from tract.core.wording import (
     FORGOTTEN,
@@ -46,6 +46,7 @@ from tract.model import (
 from tract.providers import as_sent
 from tract.providers.server_tools import without_thoughts
 from tract.storage import Store
+from tract.storage.driver import pages
 from tract.storage.rows import INLINE_BELOW
 
 MOST_FRESH = 1 << 20
@@ -80,7 +81,9 @@ class Compiler:
         """Keep a large text that was just written: the next compile need not read and decompress
         it. Half of a surrogate pair may come back as something else."""
         text, data = draft.message and draft.message.content, draft.payload or b""
-        if type(text) is str and len(data) > INLINE_BELOW and b"\\ud" not in data:
+        if type(text) is not str or len(data) <= INLINE_BELOW:
+            return
+        if text.isascii() or b"\\ud" not in data:
             if self._fresh_size > MOST_FRESH:  # nothing is compiled here
                 self._forget_fresh()
             self._fresh[bytes.fromhex(commit_hash)] = text
@@ -187,7 +190,7 @@ class Compiler:
         items = shown_items(chain.places, start, view)
         rendered = self.render(items)
         outdated = chain.outdated_answers(items[0].place.at) if items else ()
-        for number, item in enumerate(items):
+        for number, item in enumerate(items if outdated else ()):
             if item.place.origin.id in outdated:
                 before, size = rendered[number]
                 rendered[number] = self._without_thoughts(before, size)
@@ -203,24 +206,25 @@ class Compiler:
         )
 
     def render(
-        self, items: Sequence[Shown], outdated: Container[int] = ()
+        self, items: Sequence[Shown], outdated: Collection[int] = ()
     ) -> list[tuple[Message, int]]:
         """Return the messages as they are shown, each with its tokens; outdated answers without
         their thoughts."""
-        short = [item.place for item in items if item.shape.form in (Form.REFERENCE, Form.SUMMARY)]
         whole = [i.place for i in items if i.shape.form == Form.FULL and not i.is_left_out]
+        short = [item for item in items if item.shape.form in BY_GIST and not item.is_left_out]
         if self._keeps:  # loads them together
             self._large_messages(place.shown for place in whole)
         messages = {place: self.message(place.shown) for place in whole}
-        calls = self.calls(short, messages)
-        gists = self.gists(short, calls)
+        by_gist = self._render_by_gist(short, messages)
         sent: list[tuple[Message, int]] = []
         for item in items:
             message = messages.get(item.place)
-            if message is None:
-                sent.append(self._render(item, gists, calls))
-            else:
+            if message is not None:
                 sent.append((message, item.place.shown.token_count))
+            else:
+                sent.append(by_gist.get(item.place) or self._render(item))
+        if not outdated:
+            return sent
         return [
             self._without_thoughts(*one) if item.place.origin.id in outdated else one
             for item, one in zip(items, sent, strict=True)
@@ -230,10 +234,31 @@ class Compiler:
         left = without_thoughts(message)
         return (message, tokens) if left is message else (left, self._count(spoken(left)))
 
-    def _render(
-        self, item: Shown, gists: Mapping[Place, Gist], calls: Mapping[Place, ToolCall]
-    ) -> tuple[Message, int]:
-        """Return a message that is not shown in full, and its tokens."""
+    def _render_by_gist(
+        self, items: Sequence[Shown], messages: Mapping[Place, Message]
+    ) -> dict[Place, tuple[Message, int]]:
+        """Return results as references or summaries, each with its tokens, without forgotten ones.
+        One page of gists is in memory at a time: the next one fits where the last one was."""
+        rendered: dict[Place, tuple[Message, int]] = {}
+        for page in pages(items):
+            places = [item.place for item in page]
+            calls = self.calls(places, messages)
+            gists = self.gists(places, calls)
+            for item in page:
+                place, step, call = item.place, item.place.shown, calls.get(item.place)
+                if place not in gists:  # forgotten
+                    continue
+                gist = gists[place]
+                if item.shape.form == Form.SUMMARY:
+                    text = summary(place, item.shape.text or gist.summary, call)
+                    rendered[place] = self._result(step, text)
+                else:
+                    text = reference(place, gist, item.shape, call)
+                    rendered[place] = self._result(step, text, reference_tokens(text, gist))
+        return rendered
+
+    def _render(self, item: Shown) -> tuple[Message, int]:
+        """Return a message that is neither shown in full nor by its gist, and its tokens."""
         place, shape, step = item.place, item.shape, item.place.shown
         if item.is_left_out:
             return self._result(step, SKIPPED)
@@ -247,13 +272,7 @@ class Compiler:
             if text is None:
                 return self.message(step), step.token_count
             return self._result(step, text)
-        gist, call = gists.get(place), calls.get(place)
-        if gist is None:  # forgotten
-            return self.message(step), step.token_count
-        if shape.form == Form.SUMMARY:
-            return self._result(step, summary(place, shape.text or gist.summary, call))
-        text = reference(place, gist, shape, call)
-        return self._result(step, text, reference_tokens(text, gist))
+        return self.message(step), step.token_count  # forgotten
 
     def _result(self, step: Step, text: str, tokens: int | None = None) -> tuple[Message, int]:
         """Return a result with another text."""
@@ -291,8 +310,8 @@ class Compiler:
         stored = self._stored_gists(results)
         gists = self._gists_of(results, calls, stored)
         for place, gist in gists.items():
-            first = stored.get(place.shown.blob_id or 0)
-            if first and first.token_count and not gist.token_count:
+            first = None if gist.token_count else stored.get(place.shown.blob_id or 0)
+            if first and first.token_count:
                 count = self._count(gist.summary + gist.preview)
                 gists[place] = replace(gist, token_count=count)
         return gists
@@ -320,10 +339,10 @@ class Compiler:
         new: list[Place] = []
         for place in results:
             step, call = place.shown, calls.get(place)
-            known = stored.get(step.blob_id or 0), self._made.get(step.hash)
-            gist = next((gist for gist in known if gist and is_gist_of(gist, call)), None)
-            if gist:
-                gists[place] = gist
+            for gist in (stored.get(step.blob_id or 0), self._made.get(step.hash)):
+                if gist and is_gist_of(gist, call):
+                    gists[place] = gist
+                    break
             else:
                 new.append(place)
         for place, message in self._load_all(new):
@@ -427,8 +446,8 @@ def _unpacked(step: Step, packed: Json) -> Json:
     """The content, if it has the calls that are stored beside it."""
     content, calls = unpack_content(step.role or "", packed), []
     if isinstance(content, tuple):
-        calls = [[block.id, block.name] for block in content if isinstance(block, ToolCall)]
-    if calls != list(step.calls):
+        calls = [(block.id, block.name) for block in content if isinstance(block, ToolCall)]
+    if calls != [*map(tuple, step.calls)]:  # lists, if a server sent them
         raise CorruptError(f"commit {step.hash.hex()}: its calls were altered")
     return content
 

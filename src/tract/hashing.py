@@ -3,8 +3,8 @@
 Content is stored as ASCII JSON in the caller's key order, and its hash is taken over those very
 bytes, so verifying is a plain hash. Sorted JSON is used where two spellings of one value must have
 one hash: the commit envelope and tool schemas. The encoder is always the standard one, because
-others print floats and large integers differently. The decoder may be another one: all return the
-same values.
+others print floats and large integers differently; only a text in ASCII is left to another one. The
+decoder may be another one: all return the same values.
 """
 
 from __future__ import annotations
@@ -69,6 +69,21 @@ def to_json(value: Json) -> str:
     if type(value) is str:
         return encode_basestring_ascii(value)
     return _check_and_encode(checked_json, value)
+
+
+def json_bytes(value: Json) -> bytes:
+    """The same as bytes. Of a long message nearly all is one text."""
+    if type(value) is str and value.isascii() and _DELETE not in value and _is_standard:
+        return _text_bytes(value)
+    return to_json(value).encode("ascii")
+
+
+_text_bytes = msgspec.json.Encoder().encode
+"""The JSON of a text in a quarter of the time. It does not escape DELETE."""
+_DELETE = chr(127)
+_ASCII = "".join(map(chr, range(127)))
+_is_standard = _text_bytes(_ASCII) == encode_basestring_ascii(_ASCII).encode("ascii")
+"""Whether it escapes what the standard encoder does: a later version could do more or less."""
 
 
 def spaced_json(value: Json) -> str:
@@ -180,7 +195,7 @@ def append_hash(
     end = "" if toolset is None else f',"toolset":"{toolset.hex()}"'
     if call_id is not None:
         end = f',"tool_call_id":"{call_id}"{end}'
-    middle = "" if form is None else f'"form":{checked_json(form)},'
+    middle = "" if form is None else f'"form":{encode_basestring_ascii(form)},'
     if name is not None:
         middle += f'"name":"{name}",'
     envelope = (

@@ -78,7 +78,8 @@ def _load(name: str) -> _Count:
 
 
 def _count_piece(tokenizer: Any, piece: str) -> int:
-    if SPECIAL in piece:  # otherwise "<|endoftext|>" in tool output would be one token
+    # "<|endoftext|>" in tool output would be one token. One character is found in no time.
+    if "|" in piece and SPECIAL in piece:
         return len(tokenizer.encode_ordinary(piece))
     return len(tokenizer.encode_flat(piece)) // _ID_SIZE  # bytes: no number is made for each token
 

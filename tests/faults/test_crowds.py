@@ -214,7 +214,8 @@ def test_threads_share_one_tract(db: str, turns: int) -> None:
                     answered = t.tool_result(f"{index}-{i}", "f", str(i))
                 assert answered.parent_hash == asked.commit_hash
                 done.extend([asked.commit_hash, answered.commit_hash])
-                assert len(t.compile().messages) >= len(done) // 2
+                known = len(done)  # others go on meanwhile
+                assert len(t.compile().messages) >= known
                 assert t.get_content(answered) == str(i)
 
         in_threads(THREADS, work)

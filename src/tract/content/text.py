@@ -62,8 +62,9 @@ def _belong_together(left: str, right: str) -> bool:
 
 def summary_line(text: str, limit: int = SUMMARY) -> str:
     """A text as one short line without control characters."""
-    plain = _COLORS.sub("", text[: limit * 4])
+    plain = text[: limit * 4]
     if not plain.isprintable():
+        plain = _COLORS.sub("", plain)
         plain = "".join(c if c.isprintable() else " " for c in plain)
     return one_line(plain, limit)
 

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from tract.content.preview import gist_of
 from tract.core.chain import Place
-from tract.core.forms import is_fixed
+from tract.core.forms import BY_GIST, is_fixed
 from tract.core.wording import GET_TOOL_RESULT
 from tract.errors import EditError, InputError, RoleError
-from tract.hashing import check_json, json_or_text, to_json
+from tract.hashing import check_json, json_bytes, json_or_text
 from tract.model import (
     ROLES,
     CommitOperation,
@@ -139,7 +139,7 @@ def needs_gist(draft: Draft) -> bool:
 
 
 def shows_gist(shape: Shape | None) -> bool:
-    return shape is not None and shape.form in (Form.REFERENCE, Form.SUMMARY)
+    return shape is not None and shape.form in BY_GIST
 
 
 def with_gist(draft: Draft, call: ToolCall | None, tokens: TokenCounter) -> Draft:
@@ -342,7 +342,7 @@ def _draft(
     content = message.content
     if isinstance(content, tuple):
         content = pack_content(message.role, content)
-    payload = to_json(content).encode("ascii")
+    payload = json_bytes(content)
     if details.shape is not None and message.role != "tool":
         raise InputError(f"only results have forms, not a {message.role} message")
     return Draft(

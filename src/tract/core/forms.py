@@ -20,6 +20,8 @@ from tract.errors import InputError
 from tract.model import Form, Message, Priority, Shape
 from tract.reprs import brief, number
 
+BY_GIST = (Form.REFERENCE, Form.SUMMARY)
+"""The forms that show what is stored as the gist of a result."""
 REFERENCE, COLLAPSED = Shape(Form.REFERENCE), Shape(Form.COLLAPSED)
 
 
@@ -50,7 +52,7 @@ def result_view(
     return ResultView(ids, keep_recent, inline_under)
 
 
-class Shown(NamedTuple):
+class Shown(msgspec.Struct, frozen=True, gc=False):
     """A message of the view."""
 
     place: Place
@@ -123,7 +125,7 @@ class _Choice:
     def _is_collapsed(self, call: Place) -> bool:
         """One line replaces a turn if all of its results allow it and something follows it: a
         request must not end with an assistant message."""
-        if not call.results or call.is_hidden:
+        if not call.may_collapse or call.is_hidden:
             return False
         known = self._collapsed.get(call.origin.id)
         if known is None:
@@ -146,7 +148,7 @@ def shown_shape(place: Place, shape: Shape) -> Shape:
     reference, or a line by tract, would save less than a third."""
     if shape.form == Form.COLLAPSED:
         shape = REFERENCE
-    is_made_here = shape.form in (Form.REFERENCE, Form.SUMMARY) and shape.text is None
+    is_made_here = shape.form in BY_GIST and shape.text is None
     return FULL if is_made_here and not pays(place.shown) else shape
 
 

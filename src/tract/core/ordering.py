@@ -28,7 +28,8 @@ class Arrangement(Pairing):
             for unanswered in waiting:
                 self._stand_ins[unanswered] = len(self.messages)
                 self.messages.append(no_result(unanswered.call))
-            self.messages += map(quote, strays)
+            for stray in strays:
+                self.messages.append(quote(stray))
             self.messages.append(message)
             return
         slot = self.answer(message)

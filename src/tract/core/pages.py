@@ -58,8 +58,10 @@ class Pages(Sequence[Item]):
         return self
 
     def append(self, item: Item) -> None:
-        self._pages[-1].append(item)
-        self._turn_over()
+        last = self._pages[-1]
+        last.append(item)
+        if len(last) == PAGE:
+            self._pages.append([])
 
     def pop(self) -> Item:
         """Remove the last one."""

@@ -134,7 +134,9 @@ class Place:
     @property
     def answers(self) -> list[Place | None]:
         """For each call that it shows the result."""
-        ids = [call_id for call_id, _ in self.shown.calls]
+        ids, results = [call_id for call_id, _ in self.shown.calls], self.results
+        if len(ids) == len(results) == 1 and ids[0] == results[0].origin.tool_call_id:
+            return [*results]  # as in most turns
         numbers = pair(ids, [result.origin.tool_call_id or "" for result in self.results])
         return [None if number is None else self.results[number] for number in numbers]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from tract.content.text import summary_line
@@ -32,6 +33,7 @@ WORDS = ("description", "subject", "title", "skill", "name", "prompt", "message"
 PARTS = ("offset", "limit", "start_line", "end_line", "view_range", "lines")
 """Which part of a file is read. Tools count differently, so they are repeated as they are."""
 
+_PATTERNS = frozenset(PATTERNS)
 _PATCH = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
 
 
@@ -68,6 +70,7 @@ def subject(call: ToolCall, longest: int = LONGEST) -> str:
     return f"{name} {text}"
 
 
+@lru_cache(256)
 def tool_label(name: str) -> str:
     """The name of a tool. It is data: one may have a megabyte, or lines."""
     return summary_line(name, LONGEST_NAME) or "a tool"
@@ -111,20 +114,24 @@ def _value(arguments: Json) -> Json:
 
 def _of_text(text: str, kind: str = "command") -> Detail:
     """The files of a patch, or the first line that is not empty."""
-    files = _PATCH.findall(text) if kind == "command" else []
+    files = _PATCH.findall(text) if kind == "command" and "***" in text else []
     if files:
         return Detail("path", files[0], is_cut=len(set(files)) > 1)
     first, _, rest = text.strip().partition("\n")
-    return Detail(kind, first, is_cut=bool(rest))
+    return Detail(kind, first, "", bool(rest))
 
 
 def _of_command(fields: dict[str, Json]) -> Detail | None:
     """A command, unless the tool edits a file and only names its operation like one."""
-    key = next((key for key in COMMANDS if fields.get(key)), None)
-    command = fields[key] if key else None
-    is_word = isinstance(command, str) and command.isidentifier()
-    if command is None or isinstance(command, dict) or any(fields.get(key) for key in PATTERNS):
+    for key in COMMANDS:
+        if command := fields.get(key):
+            break
+    else:
         return None
+    has_pattern = not _PATTERNS.isdisjoint(fields) and any(fields.get(key) for key in PATTERNS)
+    if isinstance(command, dict) or has_pattern:
+        return None
+    is_word = isinstance(command, str) and command.isidentifier()
     if (is_word or key in CODE) and _path(fields) is not None:
         return None
     text = _command(command)

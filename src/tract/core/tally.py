@@ -13,7 +13,10 @@ class Tally:
     def __getitem__(self, key: str) -> int:
         if key in self._own:
             return self._own[key]
-        return next((counts[key] for counts in self._shared if key in counts), 0)
+        for counts in self._shared:
+            if key in counts:
+                return counts[key]
+        return 0
 
     def __contains__(self, key: str) -> bool:
         return self[key] > 0

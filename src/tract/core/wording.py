@@ -121,6 +121,8 @@ LEAST_BYTES = 600
 PREVIEW = "preview only"
 LINE_ENDS = 3  # with the bracket
 UNLIMITED = 1 << 30
+LONGEST_CHARACTER = 4
+"""Bytes that a character has at most, in UTF-8."""
 
 
 class CollapsedLine(NamedTuple):
@@ -179,7 +181,7 @@ def reference(place: Place, gist: Gist, shape: Shape = FULL, call: ToolCall | No
     rest = f"[{PREVIEW}; call {_fetch(label)} for the full result]"
     room = _room(step) - bytes_of(about) - bytes_of(rest) - LINE_ENDS
     title = entitle(what_of(step, call), gist.summary)
-    if bytes_of(title) > room:
+    if _exceeds(title, room):
         title = _fit(lambda limit: title[: limit - 1] + "…", len(title), room)
     room -= bytes_of(title)
     preview = _fit(lambda limit: narrow(gist, limit), _characters(shape), room)
@@ -191,7 +193,7 @@ def reference(place: Place, gist: Gist, shape: Shape = FULL, call: ToolCall | No
 def _says_nothing(preview: str, gist: Gist) -> bool:
     """Whether a preview only repeats the verdict, or has only gaps."""
     text = preview.strip()
-    if text.removeprefix("[… ").removesuffix(" …]") == gist.summary and "\n" not in text:
+    if "\n" not in text and text.removeprefix("[… ").removesuffix(" …]") == gist.summary:
         return True
     return _GAPS.fullmatch(text) is not None
 
@@ -226,9 +228,14 @@ def _room(step: Step) -> int:
 def _fit(make: Callable[[int], str], characters: int, room: int) -> str:
     """A text of at most that many characters, and bytes."""
     text = make(characters := max(0, min(characters, room)))
-    while (size := bytes_of(text)) > room and characters > 0:  # not ASCII
-        text = make(characters := characters * room // size)
+    while _exceeds(text, room) and characters > 0:  # not ASCII
+        text = make(characters := characters * room // bytes_of(text))
     return text
+
+
+def _exceeds(text: str, room: int) -> bool:
+    """Whether a text has more bytes than that. Most are too short for it, and are not encoded."""
+    return len(text) > room // LONGEST_CHARACTER and bytes_of(text) > room
 
 
 def reference_tokens(text: str, gist: Gist) -> int | None:

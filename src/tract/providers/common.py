@@ -62,8 +62,8 @@ class WireIds:
         return other
 
     def call(self, call_id: str) -> str:
-        is_new = not self._is_used(call_id)
         times = self._seen.add(call_id)
+        is_new = times == 1 and call_id not in self._replacements
         wire = call_id
         if not (is_new and self._legal.fullmatch(call_id)):
             wire = self._replacement(call_id, times)

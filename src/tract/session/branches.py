@@ -60,4 +60,4 @@ def delete(session: Session, name: str) -> None:
         checked_out, _ = session.store.dialogs.checked_out(session.dialog) or (MAIN, None)
         if name in (session.branch, checked_out):
             raise ConflictError(f"branch {name!r} is checked out")
-        session.store.delete_branch(session.dialog, name)
+        session.store.dialogs.delete_branch(session.dialog, name)

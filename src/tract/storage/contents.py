@@ -105,7 +105,8 @@ def measure_contents(driver: Driver) -> None:
 
 
 def bind_gists(driver: Driver) -> None:
-    """Bind gists to their contents that were written without that. A damaged one stays so."""
+    """Store gists as they are read: bound to their contents, and not compressed. A damaged one
+    stays so."""
     last = 0
     while rows := driver.run(_GISTS, (last, PAGE)):
         for blob_id, digest, gist in rows:

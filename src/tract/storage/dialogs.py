@@ -12,8 +12,9 @@ from tract.errors import CorruptError
 from tract.hashing import Json
 from tract.model import EMPTY, DialogFacts, DialogInfo, Head
 from tract.storage.codec import DAMAGE, seal, unseal
-from tract.storage.driver import Driver, Row, Statement
+from tract.storage.driver import Driver, Row
 from tract.storage.rows import (
+    Written,
     as_datetime,
     branch_checksum,
     now,
@@ -51,10 +52,21 @@ class _Row(NamedTuple):
     def total(self) -> int:
         """A checksum that grows as they do: no row has to be read to add to it, and no flipped bit
         of any of them leaves it right."""
-        return sum(map(mul, _WEIGHTS, self))
+        return _weigh(self)
 
 
 _WEIGHTS = (3, 5, 7, 11, 13, 17, 19)
+
+
+def _weigh(columns: Sequence[int]) -> int:
+    return sum(map(mul, _WEIGHTS, columns))
+
+
+_NOTHING = Totals()
+_COUNTED = _Row._fields[1:6]  # also columns of `branches`: with those, `total` covers them
+_WEIGHED = " + ".join(
+    f"{weight} * {name}" for weight, name in zip(_WEIGHTS[1:6], _COUNTED, strict=True)
+)
 
 
 class DialogRow(NamedTuple):
@@ -102,6 +114,9 @@ class Changes(msgspec.Struct):
     """The branches that it has locked, by the names of dialog and branch as they are stored."""
     toolsets: dict[bytes, int] = {}
     """The keys of toolsets that are stored with all of their definitions, by hash."""
+    written: dict[Head, tuple[Head, Written]] = {}
+    """What it appends, each with what it follows: this need not be read again. Of many commits only
+    the first ones."""
     added: dict[int, tuple[Totals, int | None]] = {}
     """What it adds to the totals of dialogs, by key, and the last time."""
     created: int = 0
@@ -110,7 +125,8 @@ class Changes(msgspec.Struct):
     """The number by which others notice that it erases something, or brings it back."""
 
     def copy(self) -> Changes:
-        parts = self.branches.copy(), self.toolsets.copy(), self.added.copy()
+        toolsets, written = self.toolsets.copy(), self.written.copy()
+        parts = self.branches.copy(), toolsets, written, self.added.copy()
         return Changes(self.newest, *parts, self.created, self.erasures)
 
 
@@ -159,23 +175,26 @@ class Dialogs:
         if dialog_id in added:
             known, last = added[dialog_id]
             more = Totals._make(map(int.__add__, known, more))
-            at = last if at is None else at
+            at = max(at or 0, last or 0) or None
         added[dialog_id] = more, at
 
     def flush(self) -> dict[tuple[str, str], Locked]:
-        """Write where branches stand and what was counted, always in the same order, so that two
-        writers that end never wait for each other: dialogs by key, then the one row of
-        `tract_schema`. Returns the branches as that leaves them."""
+        """Write where branches stand and what was counted. A branch that is moved counts for its
+        dialog, so that one row is written, and writers on two branches do not wait for each other.
+        What is left is written in one order, or two writers could wait for each other for ever:
+        dialogs by key, then the one row of `tract_schema`. Returns the branches as that leaves
+        them."""
         changes = self.changes
         branches, added = changes.branches, changes.added
         for names, branch in branches.items():
-            head, stored = branch.head, branch.stored
-            if head != stored:
-                first = _addition(*added.popitem()) if len(added) == 1 else None
-                self.move_branch(branch.dialog_id, names, stored, head, first)
+            if branch.head != branch.stored:
+                more, at = added.pop(branch.dialog_id, (_NOTHING, None))
+                if more.branches:
+                    added[branch.dialog_id] = Totals(more.branches), None
+                self.move_branch(branch.dialog_id, names, branch.stored, branch.head, more, at)
                 branches[names] = branch.settled()
-        for addition in sorted(added.items()):
-            self._driver.change(*_addition(*addition))
+        for dialog_id, (more, at) in sorted(added.items()):
+            self._driver.change(_ADD, (*more, at, at, _weigh(more), at, at, dialog_id))
         if changes.created or changes.erasures:
             self._run(_COUNT, (changes.created, changes.erasures))
         self.changes = Changes()
@@ -187,13 +206,25 @@ class Dialogs:
         names: tuple[str, str],
         old: Head,
         new: Head,
-        first: Statement | None = None,
+        more: Totals = _NOTHING,
+        at: int | None = None,
     ) -> None:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
         and no commit follows a head that the branch does not have."""
-        values = (*new, branch_checksum(*names, new), dialog_id, names[1], old.id or 0)
-        if not self._driver.change(MOVE_BRANCH, values, first):
+        counts = (0, *more[1:])  # the dialog counts its branches
+        added = (*counts[1:], at, _weigh(counts), at)
+        values = (*new, branch_checksum(*names, new), *added, dialog_id, names[1], old.id or 0)
+        if not self._driver.change(MOVE_BRANCH, values):
             raise CorruptError(f"branch {names[1]!r:.80} has moved, or points to a wrong commit")
+
+    def delete_branch(self, dialog: str, name: str) -> None:
+        """Delete a branch. Its commits stay, so the dialog counts them from now on."""
+        names = stored_name(dialog), stored_name(name)
+        for dialog_id, *counts, updated_at, total in self._run(_DELETE_BRANCH, names):
+            if _weigh((0, *counts, updated_at)) != total:
+                raise CorruptError(f"branch {name!r:.80}: its totals were altered")
+            self.changes.branches.pop(names, None)
+            self.add(dialog_id, Totals(-1, *counts), updated_at)
 
     def settle(self) -> None:
         """Write branches and totals before they are read in the same transaction."""
@@ -269,12 +300,6 @@ class Dialogs:
             yield verified(stored, columns)
 
 
-def _addition(dialog_id: int, added: tuple[Totals, int | None]) -> Statement:
-    """What adds to the totals of a dialog."""
-    more, at = added
-    return _ADD, (*more, at, sum(map(mul, _WEIGHTS, more)), at, dialog_id)
-
-
 def verified(name: str, columns: Sequence[Any]) -> DialogRow:
     """What a dialog has in these columns, of which the last is the checksum."""
     *values, checksum = columns
@@ -288,18 +313,31 @@ def verified(name: str, columns: Sequence[Any]) -> DialogRow:
 
 def _info(row: Row) -> DialogInfo:
     name, *rest = row
-    *counts, total = rest[_SEALED:]
+    stored, in_branches = rest[_SEALED:-_SUMMED], rest[-_SUMMED:]
     try:
         own = verified(name, rest[:_SEALED])
-        if _Row(*counts).total != total:
+        counts = _Row(*stored[:-1])
+        if counts.total != stored[-1]:
             raise CorruptError(f"dialog {name!r:.80}: its totals or times were altered")
-        totals, (updated_at, created_at) = Totals._make(counts[:5]), counts[5:]
+        totals, updated_at = _with_branches(name, counts, in_branches)
+        created_at = counts.created_at
         times = as_datetime(created_at), as_datetime(updated_at) if updated_at else None
         facts = {} if own.facts is None else unseal(own.facts)
         about = msgspec.convert(facts, DialogFacts)
         return DialogInfo(unescape(name), unescape(own.branch), *totals, *times, about)
     except (*DAMAGE, msgspec.ValidationError) as error:
         raise CorruptError(f"a row of dialogs is damaged: {error}") from error
+
+
+def _with_branches(name: str, own: _Row, in_branches: Sequence[Any]) -> tuple[Totals, int]:
+    """The totals of a dialog and its last time, from its row and the sums of its branches."""
+    branches, *sums, updated_at, damaged = (int(number or 0) for number in in_branches)
+    if branches != own.branches:
+        raise CorruptError(f"dialog {name!r:.80} has {own.branches} branches, not {branches}")
+    if damaged:
+        raise CorruptError(f"dialog {name!r:.80}: the totals of a branch were altered")
+    added = map(int.__add__, own[1:5], sums)
+    return Totals(branches, *added), max(own.updated_at, updated_at)
 
 
 def seal_dialogs(driver: Driver) -> None:
@@ -364,12 +402,19 @@ _CREATE_BRANCH = """
 INSERT INTO branches (dialog_id, name, checksum)
 VALUES ((SELECT id FROM dialogs WHERE name = ?), ?, ?) ON CONFLICT DO NOTHING RETURNING dialog_id"""
 
-MOVE_BRANCH = """
-UPDATE branches SET head_id = ?, commit_hash = ?, checksum = ?
+MOVE_BRANCH = f"""
+UPDATE branches SET head_id = ?, commit_hash = ?, checksum = ?,
+    commits = commits + ?, tokens = tokens + ?, bytes = bytes + ?, errors = errors + ?,
+    updated_at = coalesce(?, updated_at),
+    total = total + ? + {_WEIGHTS[5]} * (coalesce(?, updated_at) - updated_at)
 WHERE dialog_id = ? AND name = ? AND coalesce(head_id, 0) = ? AND (
     head_id IS NULL OR commit_hash = (
         SELECT c.hash FROM commits c  -- + rules out an index that has all commits of the dialog
         WHERE c.id = head_id AND +c.dialog_id = branches.dialog_id))"""
+
+_DELETE_BRANCH = """
+DELETE FROM branches WHERE dialog_id = (SELECT id FROM dialogs WHERE name = ?) AND name = ?
+RETURNING dialog_id, commits, tokens, bytes, errors, updated_at, total"""
 
 _ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs WHERE name = ?"
 _LOCK_ROW = f"SELECT {DIALOG_COLUMNS}, checksum FROM dialogs r WHERE name = ? {{lock}}"
@@ -378,16 +423,26 @@ _CHANGE = f"UPDATE dialogs SET {' = ?, '.join(DialogRow._fields)} = ?, checksum 
 
 _ADD = f"""
 UPDATE dialogs SET branches = branches + ?, commits = commits + ?, tokens = tokens + ?,
-    bytes = bytes + ?, errors = errors + ?, updated_at = coalesce(?, updated_at),
-    total = total + ? + {_WEIGHTS[5]} * (coalesce(?, updated_at) - updated_at)
+    bytes = bytes + ?, errors = errors + ?,
+    updated_at = CASE WHEN ? > updated_at THEN ? ELSE updated_at END,
+    total = total + ? + CASE WHEN ? > updated_at THEN {_WEIGHTS[5]} * (? - updated_at) ELSE 0 END
 WHERE id = ?"""
 
 _COUNT = "UPDATE tract_schema SET dialogs = dialogs + ?, erasures = coalesce(?, erasures)"
 
+_IN_BRANCHES = f"""
+SELECT dialog_id, count(*) AS number, sum(commits) AS commits, sum(tokens) AS tokens,
+    sum(bytes) AS bytes, sum(errors) AS errors, max(updated_at) AS updated_at,
+    sum(CASE WHEN total = {_WEIGHED} THEN 0 ELSE 1 END) AS damaged
+FROM branches GROUP BY dialog_id"""
+_SUMMED = 7  # columns of it without the key
+
 _DIALOGS = f"""
 SELECT s.dialogs, d.name, {", ".join(f"d.{column}" for column in DialogRow._fields)}, d.checksum,
-    {", ".join(f"d.{column}" for column in _Row._fields)}, d.total
-FROM tract_schema s LEFT JOIN dialogs d ON 1 = 1 ORDER BY d.id"""
+    {", ".join(f"d.{column}" for column in _Row._fields)}, d.total,
+    r.number, r.commits, r.tokens, r.bytes, r.errors, r.updated_at, r.damaged
+FROM tract_schema s LEFT JOIN dialogs d ON d.id > 0  -- rules out the index of names
+LEFT JOIN ({_IN_BRANCHES}) r ON r.dialog_id = d.id ORDER BY d.id"""
 
 _SEAL = """
 UPDATE dialogs SET branches = ?, commits = ?, tokens = ?, bytes = ?, errors = ?,

@@ -14,8 +14,6 @@ from weakref import WeakSet
 from tract.errors import CorruptError, SchemaError, StorageError
 
 Row = tuple[Any, ...]
-Statement = tuple[str, Sequence[object]]
-"""SQL, and the values for its placeholders."""
 Item = TypeVar("Item")
 PAGE = 500
 """Rows that one statement reads or writes."""
@@ -109,9 +107,8 @@ class Driver(ABC):
         return rows[0][0] if rows else None
 
     @abstractmethod
-    def change(self, sql: str, values: Sequence[object], first: Statement | None = None) -> int:
-        """How many rows a statement changes. With `first`, another one is executed before it, which
-        changes rows that it does not read."""
+    def change(self, sql: str, values: Sequence[object]) -> int:
+        """How many rows a statement changes."""
 
     def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         """Run a statement for each of the rows."""

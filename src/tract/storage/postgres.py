@@ -18,7 +18,7 @@ from tract.errors import (
     StorageError,
 )
 from tract.extras import missing_extra
-from tract.storage.driver import IMPATIENT_SECONDS, OUTCOME_UNKNOWN, Row, Statement
+from tract.storage.driver import IMPATIENT_SECONDS, OUTCOME_UNKNOWN, Row
 from tract.storage.queue import QueueDriver
 
 try:
@@ -82,10 +82,7 @@ CREATE INDEX content_words_by_word ON content_words USING gin (words)""",
         wait = "off" if self.durability == "relaxed" else "on"
         self.connection.execute(_SETTINGS, (wait, f"{LOCK_SECONDS}s"))
 
-    def change(self, sql: str, values: Sequence[object], first: Statement | None = None) -> int:
-        """In one round trip."""
-        if first:
-            sql, values = f"WITH first AS ({first[0]}) {sql}", (*first[1], *values)
+    def change(self, sql: str, values: Sequence[object]) -> int:
         return len(self.run(f"{sql} RETURNING 1", values))
 
     def run_many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:

@@ -10,6 +10,8 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
+import msgspec
+
 from tract.content.blocks import size_of
 from tract.core.wording import ERASED
 from tract.errors import CorruptError
@@ -33,6 +35,7 @@ from tract.model import (
     Mark,
     Message,
     Step,
+    Toolset,
     glance,
     pack_shape,
     unpack_content,
@@ -233,11 +236,10 @@ def new_info(
     content and perhaps tools, it takes a third of the time."""
     message, operation = draft.message, draft.operation
     toolset = draft.toolset.hash if draft.toolset else None
-    has_rest = row[8:15] != _JUST_CONTENT or row.form
+    has_rest = row[8:14] != _JUST_CONTENT or row.form
     if blob is None or operation is not CommitOperation.APPEND or has_rest:
         return info_of(ReadRow(row, toolset, blob), parent, draft.links, message)
-    call_id = None if row.tool_call_id is None else unescape(row.tool_call_id)
-    name = None if row.name is None else unescape(row.name)
+    call_id, name = _text(row.tool_call_id), _text(row.name)
     return CommitInfo(
         row.hash.hex(),
         parent.hex() if parent else None,
@@ -247,7 +249,7 @@ def new_info(
         call_id,
         name,
         toolset_hash=toolset.hex() if toolset else None,
-        metadata={} if call_id is None else {"tool_call_id": call_id, "name": name},
+        metadata=_metadata(call_id, name, row.calls, message),
         token_count=blob.token_count,
         byte_size=blob.text_size,
         preview=_preview(blob.preview, message),
@@ -255,7 +257,42 @@ def new_info(
     )
 
 
-_JUST_CONTENT = (0, None, None, None, None, None, None)  # no error, no notes, no calls
+_JUST_CONTENT = (0, None, None, None, None, None)  # no error, no notes
+
+
+class Written(msgspec.Struct, frozen=True, gc=False):
+    """What a step is made of."""
+
+    row: CommitRow
+    blob: BlobRow | None
+    data: bytes | None
+    toolset: Toolset | None
+    links: Links
+
+
+def written(row: CommitRow, blob: BlobRow | None, draft: Draft) -> Written:
+    """What `new_step` needs of a commit: of what may be long, only what a step has too."""
+    data = draft.payload
+    if blob and (blob.json_size > INLINE_BELOW or blob.codec > ZSTD):
+        blob, data = blob._replace(payload=None), None
+    if row.message or row.metadata or row.usage:
+        row = row._replace(message=None, metadata=None, usage=None)
+    return Written(row, blob, data, draft.toolset, draft.links)
+
+
+def new_step(key: int, commit: Written) -> Step:
+    """What `steps_of` returns for a commit that was just written."""
+    row, blob, toolset = commit.row, commit.blob, commit.toolset
+    tokens, source, size = (
+        (blob.token_count, blob.token_source, blob.text_size) if blob else (0, "", 0)
+    )
+    return Step(
+        key, row.hash, row.operation, row.role, row.blob_id, commit.data, tokens, source,
+        toolset.hash if toolset else None, _text(row.tool_call_id), _text(row.name),
+        bool(row.is_error), stored_json(row.origin), _calls(row.calls) if row.calls else (),
+        stored_json(row.generation_config), commit.links,
+        _shape(row.form) if row.form else None, size,
+    )  # fmt: skip
 
 
 # Reading commits for people
@@ -335,11 +372,7 @@ def info_of(
     is_parsed = row.calls is not None or (blob is not None and blob.preview is None)
     if message is None and blob and blob.codec != FORGOTTEN and is_parsed:
         message = message_of(row.role, unpack(blob.hash, blob.codec, blob.payload, blob.json_size))
-    metadata: dict[str, Json] = {}  # it repeats the message, which is its only source
-    if call_id is not None:
-        metadata = {"tool_call_id": call_id, "name": name}
-    elif row.calls:
-        metadata = {"tool_calls": _described_calls(row.calls, message, is_own)}
+    metadata = _metadata(call_id, name, row.calls, message, is_own=is_own)
     if row.metadata is not None:
         metadata = {**metadata, **stored_json(row.metadata), **metadata}
     replaces: tuple[str, ...] = ()
@@ -388,12 +421,26 @@ def _message(role: str | None, content: Json) -> Message:
     return Message(role or "", unpack_content(role or "", content))
 
 
+def _metadata(
+    call_id: str | None,
+    name: str | None,
+    calls: str | None,
+    message: Message | None,
+    *,
+    is_own: bool = False,
+) -> dict[str, Json]:
+    """The metadata of a commit as far as it repeats its message, which is its only source."""
+    if call_id is not None:
+        return {"tool_call_id": call_id, "name": name}
+    return {"tool_calls": _described_calls(calls, message, is_own)} if calls else {}
+
+
 def _described_calls(stored: str, message: Message | None, is_own: bool) -> list[dict[str, Json]]:
     """The calls with their arguments; without them if the content was forgotten."""
     if message is None:
         return [{"id": call_id, "name": name} for call_id, name in stored_json(stored)]
     calls = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in message.tool_calls]
-    if is_own:
+    if is_own or all(type(call["arguments"]) is str for call in calls):
         return calls
     described: list[dict[str, Json]] = from_json(checked_json(calls).encode("ascii"))  # a copy
     return described
@@ -402,7 +449,7 @@ def _described_calls(stored: str, message: Message | None, is_own: bool) -> list
 # Reading chains
 
 
-WITH_REST = -1
+WITH_REST, AS_REFERENCE = -1, -2
 
 
 class Beside(NamedTuple):
@@ -419,6 +466,8 @@ class Beside(NamedTuple):
         key = row[-1]
         if key == WITH_REST:
             return self.rests[row[0]]
+        if key == AS_REFERENCE:
+            return _JUST_REFERENCE
         return ("append", self.toolsets[key], *_NO_REST[2:]) if key else _NO_REST
 
 
@@ -429,10 +478,13 @@ STEP_COLUMNS = f"""
     b.codec, b.json_size, b.token_count, b.token_source, b.preview, b.checksum, b.text_size,
     c.calls, c.tool_call_id, c.name, c.usage, c.created_at, c.checksum,
     CASE WHEN c.operation <> 'append' OR c.is_error <> 0 OR coalesce(
-            c.origin, c.message, c.metadata, c.generation_config, c.form) IS NOT NULL
-        THEN {WITH_REST} ELSE coalesce(c.toolset_id, 0) END"""
+            c.origin, c.message, c.metadata, c.generation_config) IS NOT NULL THEN {WITH_REST}
+        WHEN c.form IS NULL THEN coalesce(c.toolset_id, 0)
+        WHEN c.form = 'reference' AND c.toolset_id IS NULL THEN {AS_REFERENCE}
+        ELSE {WITH_REST} END"""
 """The last one is WITH_REST if the row has REST_COLUMNS, because a column costs time even where it
-is empty; else the key of its toolset, or 0."""
+is empty; AS_REFERENCE if that form is all that it has of them; else the key of its toolset, or 0.
+"""
 LIST_COLUMNS = STEP_COLUMNS.replace(
     "THEN b.payload", "AND (b.preview IS NULL OR c.calls IS NOT NULL) THEN b.payload"
 )
@@ -544,12 +596,7 @@ def _plain_info(
 ) -> CommitInfo:
     """What `info_of` returns for a commit that has just a role, a content and perhaps tools, in
     half the time."""
-    calls, call_id, name = row[13], _text(row[14]), _text(row[15])
-    metadata: dict[str, Json] = {}
-    if call_id is not None:
-        metadata = {"tool_call_id": call_id, "name": name}
-    elif calls:
-        metadata = {"tool_calls": _described_calls(calls, message, is_own=True)}
+    call_id, name = _text(row[14]), _text(row[15])
     return CommitInfo(
         row[1].hex(),
         parent.hex() if parent else None,
@@ -559,7 +606,7 @@ def _plain_info(
         call_id,
         name,
         toolset_hash=toolset.hex() if toolset else None,
-        metadata=metadata,
+        metadata=_metadata(call_id, name, row[13], message, is_own=True),
         token_count=row[8],
         byte_size=row[12],
         preview=_preview(row[10], message),
@@ -579,6 +626,8 @@ def _parts(row: Row, rest: Row, content: bytes | None) -> ReadRow:
 
 
 _NO_REST = ("append", None, 0, None, None, None, None, None)
+_JUST_REFERENCE = (*_NO_REST[:7], "reference")
+_JUST_FORM = _NO_REST[2:7]  # no error, no notes
 
 
 def _unusual_step(row: Row, rest: Row, data: bytes | None, links: Links) -> Step:
@@ -607,6 +656,10 @@ def _stored_hash(
     """The hash that a commit with these columns must have. The texts of columns are nearly always
     what the envelope has of them. If that is not the hash, their values decide."""
     operation, toolset, is_error, origin, note, metadata, config, form = rest
+    if parent and content and operation == "append" and rest[2:7] == _JUST_FORM:
+        quick = append_hash(parent, content, role, toolset, call_id, name, form)
+        if quick == digest:
+            return quick
     quick = envelope_hash(
         content=_hex(content),
         form=form and checked_json(form),
@@ -660,12 +713,16 @@ def _sorted_text(stored: str | None) -> str | None:
 _shape = lru_cache(64)(unpack_shape)
 
 
-def _calls(stored: str) -> Sequence[Sequence[str]]:
+def _calls(stored: str) -> Calls:
     """Id and name of each call."""
-    calls: list[list[str]] = from_json(stored.encode("ascii"))
-    if not all(isinstance(part, str) for call_id, name in calls for part in (call_id, name)):
-        raise CorruptError(f"not stored calls: {stored!r:.80}")
-    return calls
+    try:
+        return _decode_calls(stored)
+    except msgspec.MsgspecError:  # half of a surrogate pair
+        return msgspec.convert(from_json(stored.encode("ascii")), Calls)
+
+
+Calls = tuple[tuple[str, str], ...]
+_decode_calls = msgspec.json.Decoder(Calls).decode
 
 
 # Hashes and checksums

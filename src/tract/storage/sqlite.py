@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 from tract.errors import (
     BusyError,
@@ -26,7 +26,7 @@ from tract.errors import (
     UnreadableError,
 )
 from tract.storage import files
-from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Durability, Row, Statement
+from tract.storage.driver import OUTCOME_UNKNOWN, Driver, Durability, Row
 
 MEMORY = ":memory:"
 BUSY_SECONDS = 30
@@ -74,7 +74,8 @@ _lost: set[files.Identity] = set()
 """Files that this process inherited while they were in use, or whose locks were replaced. SQLite
 takes the locks of the parent for its own, and would neither wait for them nor hold any; and it
 keeps using locks that others do not see."""
-_open: WeakSet[Sqlite] = WeakSet()
+_open: WeakValueDictionary[int, Sqlite] = WeakValueDictionary()
+"""What has a file open, by `id`: not a `WeakSet`, which a thread cannot list while others add."""
 
 
 def connect(path: str, **options: Any) -> Any:
@@ -140,21 +141,26 @@ class Sqlite(Driver):
         self._file = self._file or before
         self._folder, self._settled = str(Path(self.place).parent), None
         self._check_file()
-        for other in list(_open):  # SQLite shares the locks of a file within a process
-            other.check_logs_of(self._file)
+        for reference in _open.valuerefs():  # SQLite shares the locks of a file within a process
+            if (other := reference()) is not None:
+                other.check_logs_of(self._file)
         self._state = None
         try:
             self._open(self.place)
         except binding.Error as error:
             self._open_without_locks(error)
         self._note_logs()
-        _open.add(self)
+        _open[id(self)] = self
         self._check_file()  # it is the one that was opened
 
     def _note_logs(self) -> None:
-        """SQLite has them open now, if there are any."""
+        """Those that SQLite has open. It opens them with the first read, and from then on no one
+        deletes them. While others create the database, there may be some that are not open here:
+        those come and go, so they are noted once they are open."""
+        self._execute(_VERSION).fetchall()
+        [(mode,)] = self._execute("PRAGMA journal_mode").fetchall()
         paths = files.log(self.place), files.log_index(self.place)
-        self._logs = {path: files.identity(path) for path in paths}
+        self._logs = {path: files.identity(path) if mode == "wal" else None for path in paths}
 
     def _open(self, place: str, **options: Any) -> None:
         self.connection = connect(place, check_same_thread=False, cached_statements=256, **options)
@@ -197,15 +203,15 @@ class Sqlite(Driver):
         raise StorageError(f"{self.place} {what} while it was open: {advice}")
 
     def _check_logs(self) -> None:
-        """Refuse to go on with a log, or with locks, that others do not see any more."""
-        for path, before in self._logs.items():
-            now = files.identity(path)
-            if before not in (None, now):
+        """Refuse to go on with a log, or with locks, that others do not see any more. Other threads
+        look too: a log that went because this connection was closed meanwhile is not meant."""
+        logs = self._logs
+        for path, before in logs.items():
+            if before and files.identity(path) != before and self._logs is logs:
                 raise StorageError(
                     f"{path} was deleted or replaced while it was open: "
                     "close the database, then open it again"
                 )
-            self._logs[path] = now
 
     def check_logs_of(self, file: files.Identity | None) -> None:
         """The same for a file, if it is open here."""
@@ -233,8 +239,8 @@ class Sqlite(Driver):
         if self._state is None and self.run("PRAGMA journal_mode")[0][0] not in (mode, "memory"):
             with suppress(ReadOnlyError):  # it keeps its journal mode, and can still be read
                 self.run(f"PRAGMA journal_mode = {mode}")
-            if self._file:
-                self._note_logs()  # a log that is not needed any more is deleted
+        if self._file:
+            self._note_logs()  # a log that is not needed any more is deleted
 
     def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         with self.lock:
@@ -265,9 +271,7 @@ class Sqlite(Driver):
             self._repeat(error, partial(cursor.execute, sql, values))
         return cursor.lastrowid if cursor.rowcount == 1 else None
 
-    def change(self, sql: str, values: Sequence[object], first: Statement | None = None) -> int:
-        if first:
-            self._execute(*first)
+    def change(self, sql: str, values: Sequence[object]) -> int:
         return int(self._execute(sql, values).rowcount)
 
     def _execute(self, sql: str, values: Sequence[object] = ()) -> Any:
@@ -299,8 +303,11 @@ class Sqlite(Driver):
         self._check_files()  # a large transaction is written to the log before its end
         self._execute("BEGIN IMMEDIATE")
         version = self._execute(_VERSION).fetchall(), self.connection
-        if self.schema is not None and version != self._version:  # perhaps it was migrated
-            self.check_schema(self.run("SELECT version FROM tract_schema"))
+        if version != self._version:  # others have written: perhaps they made a log, or migrated it
+            if None in self._logs.values():
+                self._note_logs()
+            if self.schema is not None:
+                self.check_schema(self.run("SELECT version FROM tract_schema"))
         self._version = version
 
     def begin_snapshot(self) -> None:
@@ -404,7 +411,9 @@ class Sqlite(Driver):
     def _disconnect(self) -> None:
         """Whoever closes a file last writes the log back and deletes it: not if another process has
         a log of its own. A file that was moved or replaced is left alone by SQLite itself."""
-        if self._file and files.identity(self.place) == self._file and self._has_other_logs():
+        has_lost_its_own = self._has_other_logs()
+        self._logs = {}
+        if self._file and files.identity(self.place) == self._file and has_lost_its_own:
             _lost.add(self._file)
             _keep(self.connection)
         else:

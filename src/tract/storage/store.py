@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
@@ -53,6 +53,7 @@ from tract.storage.page import IN_PARTS, INSERT_COMMIT, Page, link_rows
 from tract.storage.queue import QueueDriver
 from tract.storage.receipts import Receipts
 from tract.storage.rows import (
+    AS_REFERENCE,
     INLINE_BELOW,
     LIST_COLUMNS,
     READ_COLUMNS,
@@ -62,6 +63,7 @@ from tract.storage.rows import (
     Beside,
     BlobRow,
     CommitRow,
+    Written,
     as_datetime,
     blob_row,
     branch_checksum,
@@ -70,6 +72,7 @@ from tract.storage.rows import (
     draft_hash,
     listed_info,
     new_info,
+    new_step,
     split,
     steps_of,
     stored_json,
@@ -78,6 +81,7 @@ from tract.storage.rows import (
     unmatched,
     verify,
     verify_blob,
+    written,
 )
 from tract.storage.tools import put_toolset, read_toolset, restore_definitions
 from tract.storage.transactions import Transaction, transaction
@@ -96,6 +100,8 @@ _BRANCHES = f"SELECT d.branches, r.name, {_HEAD} ORDER BY r.name".replace("JOIN"
 """A dialog without branches has one row too: none of them may be missed."""
 FEW_KEYS, MANY_KEYS = 32, 512
 """Keys whose rows are read first, and at most at a time, if the chain has most of those before."""
+MOST_WRITTEN = 32
+"""Commits that are remembered as they were written, and those of one more transaction."""
 given_up: ContextVar[Event | None] = ContextVar("given_up", default=None)
 """Set once the caller does not wait any more: nothing is written from then on."""
 
@@ -141,6 +147,8 @@ class Left(Struct, frozen=True):
     """What it left behind; see `Driver.stamp`."""
     branches: dict[tuple[str, str], Locked] = {}
     toolsets: dict[bytes, int] = {}
+    written: dict[Head, tuple[Head, Written]] = {}
+    """The last commits; these stay as they are until something is erased."""
 
 
 class Store:
@@ -169,6 +177,7 @@ class Store:
         self._lock_blob = driver.translate(_LOCK_BLOB)
         self._is_left = partial(is_left, driver)
         self._toolsets: dict[bytes, Toolset] = {}
+        self._toolset_hashes: dict[int, bytes] = {}  # a key that was committed is never reused
         self._checked_out: dict[str, tuple[Row, CheckedOut]] = {}  # as last read and verified
         self._names: dict[int, str] = {}  # of dialogs that are written to; a key is never reused
         self.left = Left(None)
@@ -234,6 +243,7 @@ class Store:
         if erasures != self.erasures:
             self.erasures = erasures
             self._toolsets.clear()
+            self.left = Left(None)
 
     # Branches
 
@@ -323,13 +333,6 @@ class Store:
             raise ConflictError(f"branch {name!r} exists already")
         self.dialogs.add(rows[0][0], Totals(branches=1))
 
-    def delete_branch(self, dialog: str, name: str) -> None:
-        sql = f"DELETE FROM branches WHERE dialog_id = {_DIALOG} AND name = ? RETURNING dialog_id"
-        names = stored_name(dialog), stored_name(name)
-        for (dialog_id,) in self._run(sql, names):
-            self.dialogs.changes.branches.pop(names, None)
-            self.dialogs.add(dialog_id, Totals(branches=-1))
-
     # Writing commits
 
     def find(
@@ -349,7 +352,12 @@ class Store:
         digest = draft_hash(draft, head.hash, content)
         new, row, blob = self._insert(dialog_id, head, draft, content, digest)
         self.move_branch(dialog_id, branch, head, new)
-        return new_info(row, blob, head.hash, draft) if row else self.info(new)
+        if row is None:
+            return self.info(new)
+        commits = self.dialogs.changes.written
+        if self._page is None and len(commits) < MOST_WRITTEN:  # a page has no final keys
+            commits[new] = head, written(row, blob, draft)
+        return new_info(row, blob, head.hash, draft)
 
     def insert_once(
         self,
@@ -623,6 +631,9 @@ class Store:
     def steps(self, head: Head, known: Head = EMPTY) -> list[Step] | None:
         """The chain from the root to the head, verified, with short contents. With `known`, the
         steps after it; None if the head is not a descendant of it."""
+        new = self._new_steps(head, known)
+        if new:
+            return new
         reading = _Reading()
         for page in self._chain_pages(_STEPS, head.id, known.id or 0, meanwhile=reading.verify):
             rows = reading.take(page)
@@ -639,6 +650,17 @@ class Store:
         if not steps or steps[-1].hash != head.hash:
             raise CorruptError(f"a commit is missing: key {head.id}")
         return steps
+
+    def _new_steps(self, head: Head, known: Head) -> list[Step]:
+        """The steps after a commit, if the last transactions have written all of them."""
+        commits, steps = self.left.written, list[Step]()
+        while head != known:
+            if head not in commits:
+                return []
+            parent, commit = commits[head]
+            steps.append(new_step(head.id or 0, commit))
+            head = parent
+        return steps[::-1]
 
     def _chain_pages(
         self,
@@ -686,17 +708,31 @@ class Store:
         keys = [row[0] for row in rows if row[-1] == WITH_REST]
         rests = {row[0]: row[1:] for row in self.driver.run_in(_RESTS, keys)}
         links = self._links([key for key, rest in rests.items() if rest[0] != "append"])
-        toolsets = list({row[-1] for row in rows} - {0, WITH_REST})
-        hashes = self.driver.run_in("SELECT id, hash FROM toolsets WHERE id IN", toolsets)
-        return Beside(rests, dict(hashes), links)
+        toolsets = {row[-1] for row in rows} - {0, WITH_REST, AS_REFERENCE}
+        return Beside(rests, self._hashes_of(toolsets), links)
+
+    def _hashes_of(self, toolsets: Set[int]) -> Mapping[int, bytes]:
+        """The hashes of toolsets by their keys, and perhaps of others. Each is read once: an agent
+        has the same tools in every turn."""
+        known = self._toolset_hashes
+        if toolsets <= known.keys():
+            return known
+        sql = "SELECT id, hash FROM toolsets WHERE id IN"
+        read: dict[int, bytes] = dict(self.driver.run_in(sql, [*toolsets]))
+        if not self.depth:  # inside a transaction they may not be committed yet
+            known |= read
+        return {**known, **read}
 
     def step(self, commit: Head) -> Step:
         """One commit, as a step of its chain."""
-        for row in self._run(_STEP, (commit.id,)):
-            if row[1] != commit.hash:
-                raise CorruptError(f"the index of commits is damaged at key {commit.id}")
-            return self._steps([row[:-1]], row[-1])[0]
-        raise CorruptError(f"a commit is missing: key {commit.id}")
+        return self.steps_at([commit])[0]
+
+    def steps_at(self, commits: Sequence[Head]) -> list[Step]:
+        """Commits that need not follow each other, as steps of their chains, in the same order."""
+        rows = list(self.driver.run_in(f"{_STEP} WHERE c.id IN", _keys(commits)))
+        beside = self._beside([row[:-1] for row in rows])
+        steps = (steps_of([row[:-1]], beside, row[-1], self._is_left)[0] for row in rows)
+        return _in_order(commits, zip(rows, steps, strict=True))
 
     def has_result(self, dialog: str, call_id: str) -> bool:
         """Whether any branch of a dialog has a result of this call. Nothing else is read of it."""
@@ -715,11 +751,11 @@ class Store:
         """The commits of a dialog that have a usage."""
         self.dialogs.settle()
         rows = self._run(_USAGES, (stored_name(dialog),))
-        count = len({commit_id for _, commit_id, *_ in rows} - {None})  # an index may repeat one
-        if rows and count != rows[0][0]:
-            raise CorruptError(f"dialog {dialog!r} has {rows[0][0]} commits, not {count}")
+        count = len({row[3] for row in rows} - {None})  # an index may repeat one
+        for row in rows[:1]:
+            _check_counts(dialog, row[:3], count)
         answers: list[Head] = []
-        for _, commit_id, digest, usage, calls, created_at, checksum in rows if count else ():
+        for *_, commit_id, digest, usage, calls, created_at, checksum in rows if count else ():
             if checksum != commit_checksum(usage, calls, created_at):
                 raise CorruptError(f"commit {digest.hex()}: calls, usage or time were altered")
             if usage is not None:
@@ -731,9 +767,8 @@ class Store:
         """How many messages were appended to a dialog, on all branches. The rows are counted and
         not read."""
         self.dialogs.settle()
-        for commits, count, messages in self._run(_COUNT_MESSAGES, (stored_name(dialog),)):
-            if count != commits:
-                raise CorruptError(f"dialog {dialog!r} has {commits} commits, not {count}")
+        for *counted, count, messages in self._run(_COUNT_MESSAGES, (stored_name(dialog),)):
+            _check_counts(dialog, counted, count)
             return int(messages)
         return 0
 
@@ -823,8 +858,12 @@ class _Writing(Transaction):
         if not self.depth:
             store, changes = self._store, self._store.dialogs.changes
             branches = store.dialogs.flush()
-            stamp = None if changes.erasures else self.driver.stamp()
-            store.left = Left(stamp, branches, changes.toolsets)
+            if changes.erasures:
+                store.left = Left(None)
+                return
+            commits = store.left.written if len(store.left.written) < MOST_WRITTEN else {}
+            commits |= changes.written
+            store.left = Left(self.driver.stamp(), branches, changes.toolsets, commits)
 
     def abandon(self) -> None:
         self._store.dialogs.changes = self._before or Changes()
@@ -889,6 +928,15 @@ def _hashes(
         others = [replace(draft, shape=shape) for shape in shapes if shape != draft.shape]
         digests += [draft_hash(other, head.hash, content) for other in others]
     return content, digests
+
+
+def _check_counts(dialog: str, counted: Sequence[int], commits: int) -> None:
+    """Refuse to list a dialog of which a commit is not readable, with the columns of _COUNTED."""
+    branches, readable, expected = counted
+    if readable != branches:
+        raise CorruptError(f"dialog {dialog!r} has {branches} branches, not {readable}")
+    if commits != expected:
+        raise CorruptError(f"dialog {dialog!r} has {expected} commits, not {commits}")
 
 
 def _by_commit(rows: Iterable[Row]) -> dict[int, tuple[Link, ...]]:
@@ -980,7 +1028,7 @@ WHERE c.id IN"""
 
 _STEP = f"""
 SELECT {STEP_COLUMNS}, p.hash FROM commits c {_BLOB}
-LEFT JOIN commits p ON p.id = c.parent_id WHERE c.id = ?"""
+LEFT JOIN commits p ON p.id = c.parent_id"""
 
 _LISTED = f"""
 SELECT {LIST_COLUMNS}, p.hash FROM commits c {_BLOB}
@@ -995,13 +1043,18 @@ _HAS_RESULT = """
 SELECT 1 FROM dialogs d JOIN commits c ON c.dialog_id = d.id
 WHERE d.name = ? AND c.tool_call_id = ? LIMIT 1"""
 
-_USAGES = """
-SELECT d.commits, c.id, c.hash, c.usage, c.calls, c.created_at, c.checksum
+_COUNTED = """d.branches, (SELECT count(*) FROM branches r WHERE r.dialog_id = d.id),
+    d.commits + coalesce((SELECT sum(r.commits) FROM branches r WHERE r.dialog_id = d.id), 0)"""
+"""How many branches a dialog had when they were counted, how many it has, and how many commits were
+counted."""
+
+_USAGES = f"""
+SELECT {_COUNTED}, c.id, c.hash, c.usage, c.calls, c.created_at, c.checksum
 FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id WHERE d.name = ? ORDER BY c.id"""
 
-_COUNT_MESSAGES = """
-SELECT d.commits, count(c.id), count(CASE WHEN c.operation = 'append' THEN 1 END)
-FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id WHERE d.name = ? GROUP BY d.commits"""
+_COUNT_MESSAGES = f"""
+SELECT {_COUNTED}, count(c.id), count(CASE WHEN c.operation = 'append' THEN 1 END)
+FROM dialogs d LEFT JOIN commits c ON c.dialog_id = d.id WHERE d.name = ? GROUP BY d.id"""
 
 _LINKS = """
 SELECT l.commit_id, l.kind, l.target_id, t.hash, l.value

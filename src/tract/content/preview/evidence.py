@@ -9,6 +9,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from tract.model import Json, ToolCall
@@ -29,6 +30,7 @@ _STEP = re.compile(
     r"""(?:[^\n;&|'"\\]|\\.|'[^']*+'|"(?:[^"\\]|\\.)*+"|['"]|&>|>&|(?<!&)&(?!&))++""",
     re.DOTALL,
 )
+_JOINT = re.compile(r"""[\n;&|'"\\]""")
 _PREFIX = re.compile(
     r"(?:\w{1,60}=\S*|sudo|time|nohup|exec|command|env|nice|stdbuf \S+|xvfb-run|npx(?: --?\S+)*"
     r"|timeout(?: -\S+)* \S+|(?:uv|poetry|pipenv|pdm|hatch|rye|conda|bundle|pnpm|yarn|bun)"
@@ -64,11 +66,18 @@ class Evidence(NamedTuple):
     def key(self) -> str:
         """The same for all calls that say the same about a text. It has everything that finders
         ask for, and as a sum no word of the arguments, which may have to be forgotten."""
-        words = self.words
+        words = self.words if "-h" in self.command else []
         is_last = words[-1:] == ["--help"]
-        words = [word for word in words[1:] if word == "-h" or word.startswith("--help")]
-        facts = (self.extension, self.program, words, is_last, self.is_read, bool(self.command))
-        return f"{zlib.crc32(repr(facts).encode('utf-8', 'backslashreplace')):08x}"
+        helps = [word for word in words[1:] if word == "-h" or word.startswith("--help")]
+        facts = self.extension, self.program, tuple(helps), is_last, self.is_read
+        return _sum(*facts, bool(self.command))
+
+
+@lru_cache(256)
+def _sum(extension: str, program: str, helps: tuple[str, ...], *rest: bool) -> str:
+    """Of facts that most calls share with others."""
+    facts = (extension, program, list(helps), *rest)
+    return f"{zlib.crc32(repr(facts).encode('utf-8', 'backslashreplace')):08x}"
 
 
 NONE = Evidence()
@@ -79,11 +88,11 @@ def evidence_of(call: ToolCall | None) -> Evidence:
     if call is None:
         return NONE
     fields = _fields(call.arguments)
-    command, path = _first_text(fields, _COMMANDS), _first_text(fields, _PATHS)
-    name = str(call.name)
+    command, name = _first_text(fields, _COMMANDS), str(call.name)
     if not command and any(key in fields for key in _PATTERNS):
         return Evidence("", "grep" if _SEARCHES.search(name) else "")
-    if path and (not command or command in ("view", "read", "cat")):
+    is_word = not command or command in ("view", "read", "cat")
+    if is_word and (path := _first_text(fields, _PATHS)):
         is_read = bool(_READS.search(name) or command) and not _WRITES.search(name)
         return Evidence(path[:_LONGEST] if is_read else "", "", is_read)
     return _of_command(command) if command else NONE
@@ -125,8 +134,8 @@ def _of_command(command: str) -> Evidence:
         first, *filters = pipeline
         if first.split(None, 1)[0].rsplit("/", 1)[-1] in _ASIDE:
             continue
-        kept = all(part.split(None, 1)[0] in _KEEPING for part in filters)
-        main = first if kept else filters[-1]
+        is_kept = not filters or all(part.split(None, 1)[0] in _KEEPING for part in filters)
+        main = first if is_kept else filters[-1]
     words = [word for word in main.split() if not _REDIRECTED.match(word)]
     program = words[0].rsplit("/", 1)[-1] if words else ""
     if program in _READERS and len(words) > 1 and (program != "sed" or "-n" in words):
@@ -135,6 +144,10 @@ def _of_command(command: str) -> Evidence:
 
 
 def _pipelines(command: str) -> Iterator[list[str]]:
+    if not _JOINT.search(command):  # one step, as in most commands
+        if (step := _bare(command)).strip():
+            yield [step]
+        return
     pipeline: list[str] = []
     end = 0
     for match in _STEP.finditer(command):

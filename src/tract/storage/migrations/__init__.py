@@ -21,7 +21,7 @@ AFTERWARDS: tuple[tuple[int, Callable[[Driver], None]], ...] = (
     (11, measure_contents),
     (13, seal_dialogs),
     (14, seal_settings),
-    (14, bind_gists),
+    (21, bind_gists),
     (17, postpone),
     (18, begin_groups),
     (20, seal_frames),

@@ -8,7 +8,7 @@ CREATE TABLE tract_schema (
     identity TEXT NOT NULL DEFAULT ''
 );
 
-INSERT INTO tract_schema (version, identity) VALUES (20, {random});
+INSERT INTO tract_schema (version, identity) VALUES (21, {random});
 
 CREATE TABLE dialogs (
     id {key},
@@ -97,6 +97,12 @@ CREATE TABLE branches (
     head_id BIGINT,
     commit_hash {bytes},
     checksum BIGINT NOT NULL DEFAULT 0,
+    commits BIGINT NOT NULL DEFAULT 0,
+    tokens BIGINT NOT NULL DEFAULT 0,
+    bytes BIGINT NOT NULL DEFAULT 0,
+    errors BIGINT NOT NULL DEFAULT 0,
+    updated_at BIGINT NOT NULL DEFAULT 0,
+    total BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (dialog_id, name)
 );
 
