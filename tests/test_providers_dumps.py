@@ -37,8 +37,9 @@ moves = st.lists(st.tuples(st.integers(0, 60), parts), min_size=2, max_size=6)
 
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copies share full pages, which short histories would not have."""
+    """Copies share full pages, and a dropped list goes on; short histories would have neither."""
     monkeypatch.setattr(pages, "PAGE", 3)
+    monkeypatch.setattr(pages, "LONG", 1)
 
 
 def dumped(dump: GrowingDump, messages: list[Message], size: int) -> str:

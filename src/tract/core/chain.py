@@ -66,7 +66,7 @@ class Chain:
     def _clear(self) -> None:
         self._places: list[Place] = []
         self._by_commit: dict[int, Place] = {}
-        self._with_id: dict[str, list[Place]] = {}  # what calls or answers an id, in its order
+        self._users: dict[str, list[Place]] | None = None
         self._open_calls: OpenCalls[Place] = OpenCalls()  # of the view
         self._unpaired: set[str] = set()  # ids whose calls or results have come or gone
         self._numbers: dict[str, int] = {}  # how many results each id has
@@ -162,16 +162,15 @@ class Chain:
     def _append(self, step: Step) -> None:
         place = self._new_place(step)
         self._places.append(place)
+        if self._users is not None:
+            _add_user(self._users, place)
         if step.calls:
-            for call_id in place.ids:
-                self._use_id(call_id, place)
             self._open_calls.ask([(call_id, place) for call_id, _ in step.calls])
         if step.tool_call_id is not None:
             self._answer(place, step.tool_call_id)
 
     def _answer(self, place: Place, call_id: str) -> None:
         """Put a result in the turn of the call that it answers."""
-        self._use_id(call_id, place)
         place.number = self._numbers[call_id] = self._numbers.get(call_id, 0) + 1
         place.call = call = self._open_calls.answer(call_id)
         if call is None:
@@ -185,12 +184,17 @@ class Chain:
         if self.is_lazy and call.may_collapse:
             self._alter_from(call)
 
-    def _use_id(self, call_id: str, place: Place) -> None:
-        users = self._with_id.get(call_id)
-        if users is None:
-            self._with_id[call_id] = [place]
-        else:
-            users.append(place)
+    def _users_of(self, call_id: str) -> Sequence[Place]:
+        """What calls or answers an id, in its order."""
+        return self._all_users().get(call_id, ())
+
+    def _all_users(self) -> dict[str, list[Place]]:
+        """The same for every id. Most chains are never asked for it."""
+        if self._users is None:
+            self._users = {}
+            for place in self._places:
+                _add_user(self._users, place)
+        return self._users
 
     def _compress(self, step: Step) -> None:
         """Put a summary where the first of its sources stands."""
@@ -231,10 +235,8 @@ class Chain:
             self._leave_out(place.turn)
         if look.shown.calls != before.shown.calls:
             self._unpaired |= ids | place.ids
-            for call_id in place.ids - ids:
-                users = self._with_id.setdefault(call_id, [])
-                if place not in users:
-                    insort(users, place, key=lambda user: user.at)
+            if self._users is not None:
+                _insert_user(self._users, place, place.ids - ids)
 
     def _leave_out(self, turn: Sequence[Place]) -> None:
         """A skipped call hides its results too, unless one is pinned; a skipped result does not."""
@@ -251,7 +253,7 @@ class Chain:
         for call_id in self._unpaired:
             self._open_calls.drop(call_id)
             open_calls: dict[Place | None, OpenCalls[Place]] = {None: self._open_calls}
-            for place in self._with_id[call_id]:
+            for place in self._users_of(call_id):
                 waiting = open_calls.setdefault(place.summary, OpenCalls())
                 calls = [(called, place) for called, _ in place.shown.calls if called == call_id]
                 waiting.ask(calls)
@@ -389,7 +391,7 @@ class Chain:
             return bool(undo_targets(undone) or place)
         steps = [version for p in (place, *place.sources) for version in p.versions]
         ids = {call_id for step in steps for call_id, _ in step.calls}
-        return any(user.is_put_away for call_id in ids for user in self._with_id.get(call_id, ()))
+        return any(user.is_put_away for call_id in ids for user in self._users_of(call_id))
 
     def _needed_by(self, summary: Step, after: Chain) -> Iterator[Step]:
         """What else is undone where a summary would not stand for what it was made of."""
@@ -427,7 +429,7 @@ class Chain:
         """The calls in the view that wait for a result which a summary stands for, each with that
         result, and the summaries over it."""
         withheld = {}
-        for call_id, users in self._with_id.items():
+        for call_id, users in self._all_users().items():
             results = [user for user in users if user.is_put_away]
             calls = [user for user in users if results and user.waits_for(call_id)]
             for call, result in product(calls, results):
@@ -441,7 +443,7 @@ class Chain:
         self._fold()
         place = self._open_calls.waiting_call(call_id)
         if place is None:  # perhaps a summary stands for the call
-            users = reversed(self._with_id.get(call_id, ()))
+            users = reversed(self._users_of(call_id))
             place = next((user for user in users if user.waits_for(call_id)), None)
         if place is None:
             return None
@@ -461,7 +463,7 @@ class Chain:
     def newest_result(self, call_id: str) -> Place | None:
         """The last result of the calls with this id."""
         self._fold()
-        users = reversed(self._with_id.get(call_id, ()))
+        users = reversed(self._users_of(call_id))
         return next((place for place in users if place.origin.tool_call_id == call_id), None)
 
     def before(self, place: Place) -> Step | None:
@@ -583,6 +585,19 @@ class Chain:
 def recorded_toolsets(steps: Iterable[Step]) -> Iterator[bytes]:
     """The sets that steps put in force, in their order."""
     return (step.toolset for step in steps if step.toolset and step.operation in DECIDING)
+
+
+def _add_user(users: dict[str, list[Place]], place: Place) -> None:
+    for call_id in place.ids:
+        users.setdefault(call_id, []).append(place)
+
+
+def _insert_user(users: dict[str, list[Place]], place: Place, ids: Iterable[str]) -> None:
+    """Add a place that shows other ids than before."""
+    for call_id in ids:
+        others = users.setdefault(call_id, [])
+        if place not in others:
+            insort(others, place, key=lambda user: user.at)
 
 
 def _hex(commit: Head) -> str:

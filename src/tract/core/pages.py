@@ -6,19 +6,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Self, TypeVar, overload
 
+from tract.core.loans import KNOWS_HOLDERS, Loans
+
 Item = TypeVar("Item")
 
 PAGE = 1024
 """Items of a full page."""
+LONG = 8
+"""Full pages from which on a copy takes longer than to see whether an earlier one can be used."""
 
 
 class Pages(Sequence[Item]):
     """A list that grows at its end. A copy of it, or of its beginning, shares the full pages: none
     of these is ever changed. While one thread adds items, others may read those before."""
 
-    __slots__ = ("_pages",)
+    __slots__ = ("_loans", "_pages")
 
     def __init__(self, items: Iterable[Item] = ()) -> None:
+        self._loans: Loans[Item] = Loans()
         self._pages: list[list[Item]] = [[]]  # the last one is no one else's, and has room
         self += items
 
@@ -74,10 +79,16 @@ class Pages(Sequence[Item]):
         number, rest = divmod(min(size, len(self)), PAGE)
         other: Pages[Item] = Pages()
         other._pages = [*self._pages[:number], self._pages[number][:rest]]
+        other._loans = self._loans
         return other
 
     def copy(self) -> Pages[Item]:
         return self.before(len(self))
+
+    def lend(self) -> list[Item]:
+        """All items, in a list of the caller's own."""
+        is_long = len(self._pages) > LONG and KNOWS_HOLDERS
+        return self._loans.lend(self._pages) if is_long else self[:]
 
     def _turn_over(self) -> None:
         if len(self._pages[-1]) == PAGE:

@@ -224,7 +224,7 @@ class Dump(common.Dump):
         rest = self.with_tail(tail)
         if rest._group:
             rest._close_group()
-        messages = rest.out[:]
+        messages = rest.out.lend()
         if changes and messages and messages[-1]["role"] == "user":
             messages.append({"role": "system", "content": changes})
         system = rest._system_text or _joined(rest._system)

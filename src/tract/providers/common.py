@@ -166,8 +166,8 @@ class Dump:
         request that has them."""
         if not tail:  # the usual case, at every turn
             self.last_notes = []
-            return self.out[:]
-        return self.with_tail(tail).out[:]
+            return self.out.lend()
+        return self.with_tail(tail).out.lend()
 
     def shown(self, message: Message, *result_types: str) -> Message:
         """The message as this provider is shown it: what is another's is a text, or left out."""

@@ -236,7 +236,7 @@ class Dump(common.Dump):
         rest = self.with_tail(tail)
         if rest._group:
             rest._close_group()
-        contents = rest.out[:]
+        contents = rest.out.lend()
         if contents and _needs_start(contents[0]):
             contents.insert(0, {"role": "user", "parts": [{"text": START}]})
         system = _joined(rest._system)

@@ -99,8 +99,8 @@ class Dump(common.Dump):
     def finish(self, tail: Sequence[Message] = ()) -> list[dict[str, Json]]:
         rest = self.with_tail(tail)
         rest._drop_last_thoughts()
-        held = [item for _, item in rest._held]
-        return rest.out[:] + held + self.tool_changes.get(self._answers, [])
+        last = [item for _, item in rest._held] + self.tool_changes.get(self._answers, [])
+        return rest.out.lend() + last if last else rest.out.lend()
 
     def _known(self, item: dict[str, Json]) -> dict[str, Json]:
         """The item with the keys that the provider knows. An id that another item has is left out:
