@@ -52,7 +52,7 @@ class Chain:
         self._answers: list[int] = []
         self._deciding: list[Step] = []  # those that put a toolset in force
         self._folded = 0  # how many steps have found their places
-        self._known: dict[int, Place] = {}  # by the first commit; undone summaries included
+        self._known: dict[int, Place] = {}  # by the first commit: those that may come back
         self._with_past: list[Place] = []
         self._changing: dict[int, Step] = {}  # edits, marks and summaries
         self._undos: dict[int, Step] = {}
@@ -155,8 +155,7 @@ class Chain:
             self._compress(step)
 
     def _new_place(self, step: Step) -> Place:
-        place = self._known.get(step.id) or Place(step)
-        self._known[step.id] = self._by_commit[step.id] = place
+        place = self._by_commit[step.id] = self._known.get(step.id) or Place(step)
         return place
 
     def _append(self, step: Step) -> None:
@@ -306,6 +305,7 @@ class Chain:
             self._unpaired |= source.ids
             self._set_look(source, source.look._replace(summary=None))
         self._places.remove(summary)
+        self._known[summary.origin.id] = summary
         for version in summary.versions:
             self._by_commit.pop(version.id, None)
         return True
@@ -323,6 +323,7 @@ class Chain:
         self._set_look(place, look)
 
     def _fold_anew(self) -> None:
+        self._known |= {place.origin.id: place for place in self._places}
         for place in self._known.values():
             self._looks_before.setdefault(place, place.look)
             place.reset()
