@@ -117,10 +117,10 @@ SCALE = """\
 
 CPU time of one operation as a history grows, in one dialog and in dialogs of 100 messages.
 `append`, `turn`, `edit_turn` and `open` (the newest 50 messages) are one call; the others are
-divided by the number of messages, `list` of many dialogs by the number of dialogs. The caller of a
-turn gets a list of its own: `turn_copy` is what it costs to copy and to free a plain list of that
-length, `turn_unsent` is a turn of which no list is made. Growth is the largest size ÷ 10,000.
-Command: `python3 dev.py bench scale`."""
+divided by the number of messages, `list` of many dialogs by the number of dialogs. `turn_unsent` is
+a turn of which the caller wants no list, `turn_copy` what it would cost to copy and to free a plain
+one of that length: instead, a long list that was let go becomes the next one. Growth is the largest
+size ÷ 10,000. Command: `python3 dev.py bench scale`."""
 COMMANDS = """\
 Each number belongs to the last run that measured it. `--json` prints all numbers of a run, also
 those that are not on this page."""

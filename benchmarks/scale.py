@@ -4,8 +4,8 @@ dialogs of a hundred.
 `python3 dev.py bench scale [--json] [--quick] [--largest N]`. CPU time of this process, in
 microseconds: of one call for `append`, `turn…`, `edit_turn` and `open`, which ought to cost the
 same in a history of any length; divided by the number of messages for the others, which read all of
-them (`list` of many dialogs: by the number of dialogs). Of a turn, the caller gets a list of its
-own: `turn_copy` is what a plain list of that length costs, and `turn_unsent` the turn without it. A
+them (`list` of many dialogs: by the number of dialogs). `turn_unsent` is a turn of which the caller
+wants no list, and `turn_copy` what it would cost to copy and to free a plain one of that length. A
 `…_growth` is the cost in the largest history ÷ the cost at 10,000.
 """
 
@@ -156,7 +156,7 @@ def _add_turn(t: Tract, call_id: str) -> CompiledContext:
 
 
 def turn_copy(path: Path, shape: Shape, size: int, calls: int) -> float:
-    """To copy a plain list of as many messages, and to free it: a caller gets a list of its own."""
+    """To copy a plain list of as many messages, and to free it, which no turn does."""
     with _writing(path, shape.dialog) as t:
         return _median_of(t.compile().to_openai().copy, calls)
 
@@ -283,8 +283,8 @@ OPERATIONS: dict[str, dict[str, Operation]] = {
         "fsck": fsck,
     },
 }
-APART = {"edit_turn", "turn_copy"}
-"""Reported, but bounded elsewhere (`edit_turn_growth`), or not by tract."""
+APART = {"turn_copy"}
+"""Reported, but it is nothing that tract does."""
 SHORT = 0.2
 """Seconds below which a measure is repeated, because clocks are coarse."""
 
