@@ -163,7 +163,7 @@ class Chain:
         place = self._new_place(step)
         self._places.append(place)
         if step.calls:
-            for call_id in place.ids:
+            for call_id in {call_id for call_id, _ in step.calls}:
                 self._use_id(call_id, place)
             self._open_calls.ask([(call_id, place) for call_id, _ in step.calls])
         if step.tool_call_id is not None:

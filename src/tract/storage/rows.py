@@ -507,27 +507,32 @@ def steps_of(
                 codec, json_size, token_count, token_source, preview, checksum, text_size,
                 calls, call_id, name, usage, created_at, own_sum, toolset_key,
             ) = row  # fmt: skip
-            data = None
-            if own_sum != created_at ^ _own_sum(usage, calls):
+            data = toolset = form = shape = None
+            texts = _NOTHING if usage is calls is None else _own_sum(usage, calls)
+            if own_sum != created_at ^ texts:
                 raise CorruptError(f"commit {digest.hex()}: calls, usage or time were altered")
             if checksum is not None:
-                texts = _source_sum(codec, token_source)
-                if preview is not None:
+                if preview is None:
+                    texts = _source_sum(codec, token_source)
+                else:
                     texts = _preview_sum(codec, token_source, preview)
                 if checksum != json_size ^ text_size << 12 ^ token_count << 24 ^ texts:
                     raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
                 if json_size <= INLINE_BELOW and codec <= ZSTD:
                     data = content if codec == PLAIN else inflate(content, json_size)
                     content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
-            if parent and toolset_key >= 0:
-                toolset = beside.toolsets[toolset_key] if toolset_key else None
-                actual = append_hash(parent, content, role, toolset, call_id, name)
+            if parent and toolset_key != WITH_REST:
+                if toolset_key == AS_REFERENCE:
+                    form, shape = "reference", _REFERENCE
+                elif toolset_key:
+                    toolset = beside.toolsets[toolset_key]
+                actual = append_hash(parent, content, role, toolset, call_id, name, form)
                 step = Step(
                     commit_id, digest, "append", role, blob_id, data, token_count, token_source,
                     toolset,
                     unescape(call_id) if call_id is not None and "\\" in call_id else call_id,
                     unescape(name) if name is not None and "\\" in name else name,
-                    False, None, _calls(calls) if calls else (), None, (), None, text_size,
+                    False, None, _calls(calls) if calls else (), None, (), shape, text_size,
                 )  # fmt: skip
             else:
                 rest, own = beside.rest(row), beside.links.get(commit_id, ())
@@ -627,6 +632,7 @@ def _parts(row: Row, rest: Row, content: bytes | None) -> ReadRow:
 
 _NO_REST = ("append", None, 0, None, None, None, None, None)
 _JUST_REFERENCE = (*_NO_REST[:7], "reference")
+_REFERENCE = unpack_shape("reference")
 _JUST_FORM = _NO_REST[2:7]  # no error, no notes
 
 

@@ -59,6 +59,9 @@ def narrow(gist: Gist, characters: int) -> str:
     """The preview for a smaller budget, made of what is stored: no content is read."""
     if len(gist.preview) <= characters:
         return gist.preview
+    for budget, text in gist.narrowed:
+        if budget == characters:
+            return text
     if gist.ranks == _WHOLE:
         finding = finders.find_kind(gist.preview, gist.kind)
         return _excerpt(Body(gist.preview), finding, characters).text
