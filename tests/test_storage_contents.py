@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
-from tests.faults.harness import back_to_version_20, execute, is_postgres
+from tests.faults.harness import back_to_version_20, execute, former_gist, is_postgres
 from tests.fixtures.make_v6 import LARGE
 from tract import CorruptError, ForgottenError, Tract
 from tract.content.preview import gist_of, narrow
@@ -545,13 +545,6 @@ def test_an_altered_gist_is_refused(db: str) -> None:
         assert t.compile(load_tool_results=True).messages[-1].content == LOG
 
 
-def in_zlib(gist: bytes, digest: bytes, level: int) -> bytes:
-    """A gist as earlier versions stored it."""
-    fields = list(astuple(read_gist(gist, digest)))
-    writer = zlib.compressobj(level, zdict=digest)
-    return writer.compress(to_json(fields).encode("ascii")) + writer.flush()
-
-
 def test_no_bit_of_a_gist_can_flip_unnoticed() -> None:
     made, digest = gist_of(LOG[:5_000]), sha256(b"content").digest()
     gist = stored_gist(made, digest)
@@ -569,7 +562,7 @@ def test_gists_are_read_as_they_were_stored_before(db: str) -> None:
         result(t, LOG, form="reference")
         before = t.compile().messages
     [(gist, digest)] = execute(db, "SELECT gist, hash FROM blobs WHERE gist IS NOT NULL")
-    former = in_zlib(gist, digest, 0)
+    former = former_gist(gist, digest, 0)
     execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (former,))
     with Tract.open(db) as t:
         assert t.compile().messages == before
@@ -582,7 +575,7 @@ def test_gists_of_schema_20_are_no_longer_compressed(db: str) -> None:
         result(t, LOG, form="reference")
         before = t.compile().messages
     [(gist, digest)] = execute(db, "SELECT gist, hash FROM blobs WHERE gist IS NOT NULL")
-    smaller = in_zlib(gist, digest, 6)
+    smaller = former_gist(gist, digest, 6)
     assert len(smaller) < len(gist)
     execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (smaller,))
     back_to_version_20(db)
