@@ -472,7 +472,7 @@ class Beside(NamedTuple):
 
 
 # The hash of a content is not read where its bytes are: it is computed from them.
-STEP_COLUMNS = f"""
+_COLUMNS = f"""
     c.id, c.hash, c.parent_id, c.role, c.blob_id,
     CASE WHEN b.json_size <= {INLINE_BELOW} AND b.codec <= {ZSTD} THEN b.payload ELSE b.hash END,
     b.codec, b.json_size, b.token_count, b.token_source, b.preview, b.checksum, b.text_size,
@@ -485,10 +485,14 @@ STEP_COLUMNS = f"""
 """The last one is WITH_REST if the row has REST_COLUMNS, because a column costs time even where it
 is empty; AS_REFERENCE if that form is all that it has of them; else the key of its toolset, or 0.
 """
-LIST_COLUMNS = STEP_COLUMNS.replace(
+LIST_COLUMNS = _COLUMNS.replace(
     "THEN b.payload", "AND (b.preview IS NULL OR c.calls IS NOT NULL) THEN b.payload"
 )
 """The same with fewer contents: just those that a preview or the arguments of calls are made of."""
+STEP_COLUMNS = _COLUMNS.replace(
+    "c.created_at, c.checksum", "(c.checksum | c.created_at) - (c.checksum & c.created_at)"
+)
+"""The same, but of the time only that it fits the checksum: the two, combined by exclusive or."""
 REST_COLUMNS = """
     c.operation, s.hash, c.is_error, c.origin, c.message, c.metadata, c.generation_config, c.form"""
 
@@ -505,11 +509,10 @@ def steps_of(
             (
                 commit_id, digest, _, role, blob_id, content,
                 codec, json_size, token_count, token_source, preview, checksum, text_size,
-                calls, call_id, name, usage, created_at, own_sum, toolset_key,
+                calls, call_id, name, usage, own_sum, toolset_key,
             ) = row  # fmt: skip
             data = toolset = form = shape = None
-            texts = _NOTHING if usage is calls is None else _own_sum(usage, calls)
-            if own_sum != created_at ^ texts:
+            if own_sum != (_NOTHING if usage is calls is None else _own_sum(usage, calls)):
                 raise CorruptError(f"commit {digest.hex()}: calls, usage or time were altered")
             if checksum is not None:
                 if preview is None:
