@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.chains import Builder, fold
 from tests.strategies import ChainBuilder, texts
+from tract.content.preview import narrow
 from tract.core.chain import Chain, Place
 from tract.core.wording import (
     collapse,
@@ -19,6 +21,7 @@ from tract.core.wording import (
     summary,
     summary_heading,
     truncate,
+    with_narrowed,
 )
 from tract.model import Form, Gist, Head, Message, Raw, Shape, Text, ToolCall
 
@@ -125,6 +128,27 @@ def test_a_preview_is_as_long_as_the_form_says() -> None:
         len(reference(place(), gist, Shape(Form.REFERENCE, tokens))) for tokens in (None, 10, 100)
     ]
     assert sizes[1] < 300 < sizes[2] < 600 < sizes[0] < 1_900
+
+
+@given(lines_of_text, st.integers(600, 5_000), st.integers(0, 500))
+def test_a_reference_with_a_stored_preview_is_the_same(
+    preview: str, size: int, tokens: int
+) -> None:
+    gist, shape = Gist("text", "lines", preview), Shape(Form.REFERENCE, tokens)
+    stored = with_narrowed(gist, place(byte_size=size), shape, PYTEST)
+    assert all(text == narrow(gist, limit) for limit, text in stored.narrowed)
+    for other in (place(byte_size=size), place(byte_size=size, answers="c" * 80)):
+        assert reference(other, stored, shape, PYTEST) == reference(other, gist, shape, PYTEST)
+
+
+def test_a_smaller_preview_is_not_made_again() -> None:
+    gist, shape = Gist("text", "many", "word\n" * 1_000), Shape(Form.REFERENCE, 20)
+    stored = with_narrowed(gist, place(), shape, None)
+    assert [limit for limit, _ in stored.narrowed] == [80]
+    marked = replace(stored, narrowed=((80, "as it was stored"),))
+    assert "as it was stored" in reference(place(), marked, shape)
+    assert "as it was stored" not in reference(place(), marked, Shape(Form.REFERENCE, 21))
+    assert with_narrowed(gist, place(), Shape(Form.REFERENCE, 9_000), None) is gist
 
 
 def test_a_result_of_an_unknown_tool() -> None:

@@ -14,14 +14,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from tests.faults.harness import back_to_version_20, execute, is_postgres
+from tests.faults.harness import back_to_version_20, execute, former_gist, is_postgres
 from tests.fixtures.make_v6 import LARGE
 from tract import CorruptError, ForgottenError, Tract
-from tract.content.preview import gist_of
+from tract.content.preview import gist_of, narrow
 from tract.content.reader import StringReader
 from tract.hashing import to_json
-from tract.model import Gist
+from tract.model import Gist, ToolCall
 from tract.storage.codec import (
     CHUNK_SIZE,
     CHUNKED,
@@ -462,6 +463,19 @@ def test_what_comes_again_as_a_reference_gets_its_gist(
     assert t.fsck().ok
 
 
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_a_smaller_preview_is_stored_with_its_reference(t: Tract, is_batch: bool) -> None:
+    t.configure_results(inline_tokens=10, preview_tokens=50)
+    with t.batch() if is_batch else nullcontext():
+        t.assistant(tool_calls=[ToolCall("c", "run", {"command": "make"})])
+        blob_id = result(t, LOG)
+    gist = t.session.store.contents.gists([blob_id])[blob_id]
+    [(limit, smaller)] = gist.narrowed
+    assert limit == 200
+    assert f"\n{smaller}\n" in t.compile().messages[-1].text
+    assert smaller == narrow(replace(gist, narrowed=()), limit)
+
+
 def test_many_gists_are_read_at_once(t: Tract) -> None:
     with t.batch():
         ids = [result(t, f"{number} {LOG}", form="reference") for number in range(600)]
@@ -531,12 +545,6 @@ def test_an_altered_gist_is_refused(db: str) -> None:
         assert t.compile(load_tool_results=True).messages[-1].content == LOG
 
 
-def compressed(gist: bytes, digest: bytes) -> bytes:
-    """A gist as earlier versions stored it."""
-    writer = zlib.compressobj(zdict=digest)
-    return writer.compress(zlib.decompressobj(zdict=digest).decompress(gist)) + writer.flush()
-
-
 def test_no_bit_of_a_gist_can_flip_unnoticed() -> None:
     made, digest = gist_of(LOG[:5_000]), sha256(b"content").digest()
     gist = stored_gist(made, digest)
@@ -548,13 +556,26 @@ def test_no_bit_of_a_gist_can_flip_unnoticed() -> None:
             assert read_gist(bytes(altered), digest) == made  # a bit that says nothing
 
 
+def test_gists_are_read_as_they_were_stored_before(db: str) -> None:
+    with Tract.open(db) as t:
+        t.user("u")
+        result(t, LOG, form="reference")
+        before = t.compile().messages
+    [(gist, digest)] = execute(db, "SELECT gist, hash FROM blobs WHERE gist IS NOT NULL")
+    former = former_gist(gist, digest, 0)
+    execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (former,))
+    with Tract.open(db) as t:
+        assert t.compile().messages == before
+        assert t.fsck().ok
+
+
 def test_gists_of_schema_20_are_no_longer_compressed(db: str) -> None:
     with Tract.open(db) as t:
         t.user("u")
         result(t, LOG, form="reference")
         before = t.compile().messages
     [(gist, digest)] = execute(db, "SELECT gist, hash FROM blobs WHERE gist IS NOT NULL")
-    smaller = compressed(gist, digest)
+    smaller = former_gist(gist, digest, 6)
     assert len(smaller) < len(gist)
     execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (smaller,))
     back_to_version_20(db)

@@ -19,6 +19,7 @@ import pytest
 from tests.faults.harness import (
     back_to_version_20,
     execute,
+    former_gist,
     go,
     is_postgres,
     killed,
@@ -456,7 +457,7 @@ def test_version_13_is_bound_and_sealed(db: str) -> None:
         checksum = text_sum(name, branch, None, None) + error
         execute(db, "UPDATE dialogs SET checksum = ? WHERE name = ?", (checksum, name))
     [(digest, stored)] = execute(db, "SELECT hash, gist FROM blobs WHERE gist IS NOT NULL")
-    plain = zlib.compress(zlib.decompressobj(zdict=digest).decompress(stored))
+    plain = zlib.compress(zlib.decompressobj(zdict=digest).decompress(former_gist(stored, digest)))
     execute(db, "UPDATE blobs SET gist = ? WHERE gist IS NOT NULL", (plain,))
     execute(db, "ALTER TABLE blobs RENAME COLUMN json_size TO byte_size")
     execute(db, "DROP INDEX commits_by_content")

@@ -210,7 +210,8 @@ class Compiler:
     ) -> list[tuple[Message, int]]:
         """Return the messages as they are shown, each with its tokens; outdated answers without
         their thoughts."""
-        whole = [i.place for i in items if i.shape.form == Form.FULL and not i.is_left_out]
+        full = Form.FULL
+        whole = [i.place for i in items if i.shape.form == full and not i.is_left_out]
         short = [item for item in items if item.shape.form in BY_GIST and not item.is_left_out]
         if self._keeps:  # loads them together
             self._large_messages(place.shown for place in whole)
@@ -374,7 +375,7 @@ class Compiler:
         """Return the message of a commit; a fixed text if it was forgotten. Large messages are
         loaded once."""
         if step.data is not None:
-            return self.load(step)
+            return _message(step, from_json(step.data))
         message = self._large.get(step.hash)
         if message is None:
             try:

@@ -241,7 +241,7 @@ _TEXT = frozenset({str})
 def json_or_text(text: str) -> Json:
     """The value of a JSON text; the text itself if it is not JSON. Empty means no arguments."""
     try:
-        value = json.loads(text or "{}", parse_constant=_refuse)
+        value = _strict.decode(text or "{}")
         check_json(value)  # refuses what is too large or too deep to be sent on
     except (ValueError, RecursionError):
         return text
@@ -250,3 +250,6 @@ def json_or_text(text: str) -> Json:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
+
+
+_strict = json.JSONDecoder(parse_constant=_refuse)

@@ -83,7 +83,7 @@ class Shape(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         )
 
 
-class Gist(msgspec.Struct, frozen=True, gc=False):
+class Gist(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What a result that is not shown is: its kind, a one-line summary and a preview."""
 
     kind: str
@@ -97,6 +97,10 @@ class Gist(msgspec.Struct, frozen=True, gc=False):
     made_for: str = ""
     """Which calls it is true of: results with one content may answer calls of different kinds.
     Empty if it was stored before that was noted."""
+    narrowed: tuple[tuple[int, str], ...] = ()
+    """Smaller previews, each with the characters that it was made for: those that are shown."""
+    call_sum: int = 0
+    """Of the very call that it was made for; 0 if that was not noted."""
 
 
 class Summary(NamedTuple):

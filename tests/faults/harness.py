@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
+from msgspec.structs import astuple
 
 from tract import (
     BranchNotFoundError,
@@ -24,7 +26,9 @@ from tract import (
     TractError,
 )
 from tract.context import CompiledContext
+from tract.hashing import to_json
 from tract.model import DialogInfo
+from tract.storage.codec import gist_of
 from tract.storage.search import Hit
 from tract.storage.sqlite import binding  # a second binding in this process would break its locks
 from tract.tool_results import list_results
@@ -67,6 +71,13 @@ def back_to_version_20(db: str) -> None:
     for column in ("commits", "tokens", "bytes", "errors", "updated_at", "total"):
         execute(db, f"ALTER TABLE branches DROP COLUMN {column}")
     execute(db, "UPDATE tract_schema SET version = 20")
+
+
+def former_gist(stored: bytes, content: bytes, level: int = 6) -> bytes:
+    """A gist as schema 14 had it; with level 0 as it was at first in schema 21."""
+    fields = list(astuple(gist_of(stored, content)))[:7]
+    writer = zlib.compressobj(level, zdict=content)
+    return writer.compress(to_json(fields).encode("ascii")) + writer.flush()
 
 
 def texts(t: Tract) -> list[object]:

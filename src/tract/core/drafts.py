@@ -8,10 +8,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tract.content.blocks import size_of
 from tract.content.preview import gist_of
 from tract.core.chain import Place
 from tract.core.forms import BY_GIST, is_fixed
-from tract.core.wording import GET_TOOL_RESULT
+from tract.core.wording import GET_TOOL_RESULT, with_narrowed
 from tract.errors import EditError, InputError, RoleError
 from tract.hashing import check_json, json_bytes, json_or_text
 from tract.model import (
@@ -147,8 +148,18 @@ def with_gist(draft: Draft, call: ToolCall | None, tokens: TokenCounter) -> Draf
     if draft.message is None or not needs_gist(draft):
         return draft
     gist = gist_of(draft.message.content, call)
-    count = tokens.count(gist.summary + gist.preview)
-    return replace(draft, gist=replace(gist, token_count=count))
+    gist = replace(gist, token_count=tokens.count(gist.summary + gist.preview))
+    if draft.shape:
+        gist = with_narrowed(gist, _place_of(draft, draft.message), draft.shape, call)
+    return replace(draft, gist=gist)
+
+
+def _place_of(draft: Draft, result: Message) -> Place:
+    """About where a result will stand: it may be one of several with its id."""
+    facts = result.tool_call_id, result.name, result.is_error
+    count, size = draft.token_count, size_of(result)
+    step = Step(0, bytes(32), "append", "tool", None, None, count, "", None, *facts)
+    return Place(replace(step, byte_size=size))
 
 
 def summarize(draft: Draft, sources: Sequence[Place]) -> Draft:

@@ -23,6 +23,7 @@ from tract.reprs import brief, number
 BY_GIST = (Form.REFERENCE, Form.SUMMARY)
 """The forms that show what is stored as the gist of a result."""
 REFERENCE, COLLAPSED = Shape(Form.REFERENCE), Shape(Form.COLLAPSED)
+_IS_COLLAPSED, _IS_PINNED = Form.COLLAPSED, Priority.PINNED  # to look them up takes longer
 
 
 class ResultView(NamedTuple):
@@ -87,7 +88,7 @@ def newest_items(places: Sequence[Place]) -> Iterator[Shown]:
 
 def is_fixed(place: Place) -> bool:
     """Pinned, or itself an answer to a question for a result: always shown in full."""
-    return place.priority == Priority.PINNED or is_fetch(place.origin.name)
+    return place.priority == _IS_PINNED or is_fetch(place.origin.name)
 
 
 class _Choice:
@@ -111,13 +112,13 @@ class _Choice:
         return Shown(place, shown_shape(place, self._wanted_shape(place)))
 
     def _wanted_shape(self, place: Place) -> Shape:
-        view, own = self._view, place.shape or FULL
+        view = self._view
         if view.load is True or is_fixed(place) or place.origin.id in self._recent:
             return FULL
         if view.inline_under and place.shown.token_count <= view.inline_under:
             return FULL
         if view.load is None:
-            return own
+            return place.shape or FULL
         if view.load is not False and {place.label, place.origin.tool_call_id} & view.load:
             return FULL
         return REFERENCE
@@ -146,7 +147,7 @@ def _newest(places: Sequence[Place]) -> Iterator[Place]:
 def shown_shape(place: Place, shape: Shape) -> Shape:
     """What a form comes to for one result that is not collapsed with its call: it is full where a
     reference, or a line by tract, would save less than a third."""
-    if shape.form == Form.COLLAPSED:
+    if shape.form == _IS_COLLAPSED:
         shape = REFERENCE
     is_made_here = shape.form in BY_GIST and shape.text is None
     return FULL if is_made_here and not pays(place.shown) else shape

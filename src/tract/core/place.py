@@ -14,7 +14,8 @@ from tract.core.pairing import pair
 from tract.model import Form, Link, Priority, Shape, Step, unpack_shape
 
 FULL = Shape()
-_NORMAL = Priority.NORMAL
+_NORMAL, _SKIP, _COLLAPSED = Priority.NORMAL, Priority.SKIP, Form.COLLAPSED
+"""To look up a member of an enumeration takes longer than to compare it."""
 
 LEGIBLE = re.compile(r"(?!.*#\d+$)[!-~]{1,80}")
 """Ids that can be shown and asked for. One that ends like `#2` would be read as a number."""
@@ -93,7 +94,7 @@ class Place:
 
     @property
     def is_skipped_result(self) -> bool:
-        return self.priority == Priority.SKIP and self.origin.role == "tool"
+        return self.priority == _SKIP and self.origin.role == "tool"
 
     @property
     def stays_last(self) -> bool:
@@ -106,7 +107,7 @@ class Place:
     def may_collapse(self) -> bool:
         """Whether one line may stand for this call and its results."""
         for result in self.results:
-            if result.shape is not None and result.shape.form == Form.COLLAPSED:
+            if result.shape is not None and result.shape.form == _COLLAPSED:
                 return True
         return False
 

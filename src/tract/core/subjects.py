@@ -34,6 +34,7 @@ PARTS = ("offset", "limit", "start_line", "end_line", "view_range", "lines")
 """Which part of a file is read. Tools count differently, so they are repeated as they are."""
 
 _PATTERNS = frozenset(PATTERNS)
+_EMPTY: tuple[Json, ...] = (None, "", [], (), {})
 _PATCH = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
 
 
@@ -95,13 +96,13 @@ def abridge(call: ToolCall) -> ToolCall:
 def detail_of(arguments: Json) -> Detail:
     """A path, a pattern, the first line of a command, or else the first arguments."""
     value = _value(arguments)
-    if value in (None, "", [], (), {}):
+    if not value and value in _EMPTY:
         return NOTHING
     if isinstance(value, str):
         return _of_text(value)
     if not isinstance(value, dict):
         return Detail("fields", readable(value))
-    fields = {key: field for key, field in value.items() if field not in (None, "", [], {})}
+    fields = {key: field for key, field in value.items() if field or field not in _EMPTY}
     detail = _of_command(fields) or _of_field(fields)
     return detail or Detail("fields", ", ".join(_scalars(fields)))
 

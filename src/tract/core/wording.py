@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from tract.content.blocks import bytes_of
 from tract.content.preview import narrow
 from tract.content.text import counted, cut
 from tract.core.place import FULL, Place
 from tract.core.subjects import entitle, subject, tool_label
-from tract.model import Block, Gist, Json, Message, Shape, Step, Text, ToolCall, readable
+from tract.model import Block, Form, Gist, Json, Message, Shape, Step, Text, ToolCall, readable
 
 GET_TOOL_RESULT = "get_tool_result"
 GET_TOOL_RESULT_SCHEMA: dict[str, Json] = {
@@ -175,19 +177,40 @@ def pays(step: Step) -> bool:
 
 def reference(place: Place, gist: Gist, shape: Shape = FULL, call: ToolCall | None = None) -> str:
     """What the model sees instead of a result: what was asked, what came of it, and a preview."""
+    first, last, room = _frame(place, gist, call)
+    preview = _fit(lambda limit: narrow(gist, limit), _characters(shape), room)
+    if _says_nothing(preview, gist):
+        preview, last = "", last.replace(PREVIEW, "not shown", 1)
+    return "\n".join(filter(None, (first, preview, last)))
+
+
+def with_narrowed(gist: Gist, place: Place, shape: Shape, call: ToolCall | None) -> Gist:
+    """The gist with the smaller previews that a reference in this shape shows: to make one takes as
+    long as to show twenty references. A reference that has other room makes its own."""
+    if shape.form != Form.REFERENCE:
+        return gist
+    made: dict[int, str] = {}
+
+    def note(limit: int) -> str:
+        made[limit] = narrow(gist, limit)
+        return made[limit]
+
+    _fit(note, _characters(shape), _frame(place, gist, call)[-1])
+    smaller = [(limit, text) for limit, text in made.items() if text != gist.preview]
+    return replace(gist, narrowed=tuple(smaller)) if smaller else gist
+
+
+def _frame(place: Place, gist: Gist, call: ToolCall | None) -> tuple[str, str, int]:
+    """The first and the last line of a reference, and how many bytes are left for a preview."""
     step, label = place.shown, place.label
     status = "error" if step.is_error or gist.is_error else "success"
     about = f" · {label} · {status} · {step.byte_size} bytes · {step.token_count} tokens]"
-    rest = f"[{PREVIEW}; call {_fetch(label)} for the full result]"
-    room = _room(step) - bytes_of(about) - bytes_of(rest) - LINE_ENDS
+    last = f"[{PREVIEW}; call {_fetch(label)} for the full result]"
+    room = _room(step) - bytes_of(about) - bytes_of(last) - LINE_ENDS
     title = entitle(what_of(step, call), gist.summary)
     if _exceeds(title, room):
         title = _fit(lambda limit: title[: limit - 1] + "…", len(title), room)
-    room -= bytes_of(title)
-    preview = _fit(lambda limit: narrow(gist, limit), _characters(shape), room)
-    if _says_nothing(preview, gist):
-        preview, rest = "", rest.replace(PREVIEW, "not shown", 1)
-    return "\n".join(filter(None, (f"[{title}{about}", preview, rest)))
+    return f"[{title}{about}", last, room - bytes_of(title)
 
 
 def _says_nothing(preview: str, gist: Gist) -> bool:

@@ -17,7 +17,7 @@ from tract.core.chain import Place
 from tract.core.drafts import Details
 from tract.core.forms import ToolResultInfo, stays_full
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
-from tract.core.wording import GET_TOOL_RESULT, is_fetch, what_of
+from tract.core.wording import GET_TOOL_RESULT, is_fetch, what_of, with_narrowed
 from tract.errors import ForgottenError, InputError, NotFoundError
 from tract.model import CommitInfo, Draft, Gist, Head, Json, Message, Priority, Shape
 from tract.providers import load_call
@@ -111,7 +111,11 @@ def make_gists(
     stored = session.store.contents.gists(list(by_content))
     missing = {key: place for key, place in by_content.items() if key not in stored}
     new = [place for key, place in missing.items() if key not in made]
-    gists = session.compiler.gists(new, session.compiler.calls(new))
+    calls, shape_of = session.compiler.calls(new), dict(shapes)
+    gists = {
+        place: with_narrowed(gist, place, shape_of[place], calls.get(place))
+        for place, gist in session.compiler.gists(new, calls).items()
+    }
     ready = {key: made.get(key) or gists.get(place) for key, place in missing.items()}
     return {key: gist for key, gist in ready.items() if gist}
 

@@ -9,7 +9,9 @@ from hashlib import sha256
 from threading import local
 from typing import NamedTuple
 
+import msgspec
 import zstandard
+from msgspec.structs import astuple
 
 from tract.errors import CorruptError
 from tract.hashing import Json, content_hash, from_json, to_json
@@ -185,40 +187,65 @@ def unseal(stored: str) -> Json:
 
 
 def stored_gist(gist: Gist, content: bytes) -> bytes:
-    """In the format of zlib, which has a sum of its own, but not compressed: thousands of gists
-    are read at once, and to decompress one would be a fifth of what it costs to show it. In a
-    compressed one, a flipped bit can change several bytes so that the sum stays the same."""
-    fields: list[Json] = [gist.kind, gist.summary, gist.preview, gist.is_error, gist.token_count]
-    fields += [list(gist.ranks), gist.made_for]
-    return _deflate(to_json(fields).encode("ascii"), content)
+    """In the format of msgpack, with a sum behind it that begins with the hash of the content. It
+    is not compressed and has no escapes, because thousands of gists are read at once."""
+    try:
+        data = _encode_gist(gist)
+    except UnicodeEncodeError:  # it has half of a surrogate pair
+        return _deflate(to_json(list(astuple(gist))).encode("ascii"), content)
+    return data + _gist_sum(data, content)
 
 
 def gist_of(stored: bytes, content: bytes) -> Gist:
     """The gist of the content with this hash."""
     try:
-        if not stored[1] & _WITH_DICTIONARY:
-            raise CorruptError("a stored preview is damaged: it names no content")
-        fields = from_json(_inflate(stored, content))
-        fields[5:6] = map(tuple, fields[5:6])  # the ranks, which the first gists do not have
-        return Gist(*fields)
-    except (zlib.error, *DAMAGE) as error:
+        if stored[0] == _IN_ZLIB:
+            if not stored[1] & _WITH_DICTIONARY:
+                raise CorruptError("a stored preview is damaged: it names no content")
+            return _gist_in_zlib(stored, content)
+        data = memoryview(stored)[:-_GIST_SUM]
+        if _gist_sum(data, content) != stored[-_GIST_SUM:]:
+            raise CorruptError("a stored preview is damaged: its sum is wrong")
+        return _decode_gist(data)
+    except (zlib.error, msgspec.MsgspecError, *DAMAGE) as error:
         raise CorruptError(f"a stored preview is damaged: {error}") from error
+
+
+def _gist_sum(data: bytes | memoryview, content: bytes) -> bytes:
+    """Of a gist and the content that it is of."""
+    return zlib.crc32(data, zlib.crc32(content)).to_bytes(_GIST_SUM, "big")
+
+
+_GIST_SUM = 4
+_encode_gist = msgspec.msgpack.Encoder().encode
+_decode_gist = msgspec.msgpack.Decoder(Gist).decode
+
+
+# Gists with half of a surrogate pair, and those that earlier versions stored, are JSON in the
+# format of zlib, which has a sum of its own.
+
+
+def _gist_in_zlib(stored: bytes, content: bytes) -> Gist:
+    return msgspec.convert(from_json(_inflate(stored, content)), Gist)  # the first ones are shorter
 
 
 def bound_gist(stored: bytes, content: bytes) -> bytes:
     """A gist that was stored without the hash of its content, or compressed, as it is stored."""
     try:
-        return _deflate(_inflate(stored, content), content)
-    except (zlib.error, *DAMAGE) as error:
+        return stored_gist(_gist_in_zlib(stored, content), content)
+    except (zlib.error, msgspec.MsgspecError, *DAMAGE) as error:
         raise CorruptError(f"a stored preview is damaged: {error}") from error
 
 
+_IN_ZLIB = 0x78
+"""The first byte of a stream. That of a gist in the other format is different."""
 _WITH_DICTIONARY = 0x20
 """The bit in the second byte of a stream that can be read only with its dictionary."""
 
 
 def _deflate(data: bytes, content: bytes) -> bytes:
-    """The hash of the content is the dictionary: with any other one, zlib refuses the stream."""
+    """The hash of the content is the dictionary: with any other one, zlib refuses the stream. It
+    is not compressed: a flipped bit could change several bytes so that the sum stays the same."""
     writer = zlib.compressobj(0, zdict=content)
     return writer.compress(data) + writer.flush()
 

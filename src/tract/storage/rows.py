@@ -472,7 +472,7 @@ class Beside(NamedTuple):
 
 
 # The hash of a content is not read where its bytes are: it is computed from them.
-STEP_COLUMNS = f"""
+_COLUMNS = f"""
     c.id, c.hash, c.parent_id, c.role, c.blob_id,
     CASE WHEN b.json_size <= {INLINE_BELOW} AND b.codec <= {ZSTD} THEN b.payload ELSE b.hash END,
     b.codec, b.json_size, b.token_count, b.token_source, b.preview, b.checksum, b.text_size,
@@ -485,10 +485,14 @@ STEP_COLUMNS = f"""
 """The last one is WITH_REST if the row has REST_COLUMNS, because a column costs time even where it
 is empty; AS_REFERENCE if that form is all that it has of them; else the key of its toolset, or 0.
 """
-LIST_COLUMNS = STEP_COLUMNS.replace(
+LIST_COLUMNS = _COLUMNS.replace(
     "THEN b.payload", "AND (b.preview IS NULL OR c.calls IS NOT NULL) THEN b.payload"
 )
 """The same with fewer contents: just those that a preview or the arguments of calls are made of."""
+STEP_COLUMNS = _COLUMNS.replace(
+    "c.created_at, c.checksum", "(c.checksum | c.created_at) - (c.checksum & c.created_at)"
+)
+"""The same, but of the time only that it fits the checksum: the two, combined by exclusive or."""
 REST_COLUMNS = """
     c.operation, s.hash, c.is_error, c.origin, c.message, c.metadata, c.generation_config, c.form"""
 
@@ -505,29 +509,33 @@ def steps_of(
             (
                 commit_id, digest, _, role, blob_id, content,
                 codec, json_size, token_count, token_source, preview, checksum, text_size,
-                calls, call_id, name, usage, created_at, own_sum, toolset_key,
+                calls, call_id, name, usage, own_sum, toolset_key,
             ) = row  # fmt: skip
-            data = None
-            if own_sum != created_at ^ _own_sum(usage, calls):
+            data = toolset = form = shape = None
+            if own_sum != (_NOTHING if usage is calls is None else _own_sum(usage, calls)):
                 raise CorruptError(f"commit {digest.hex()}: calls, usage or time were altered")
             if checksum is not None:
-                texts = _source_sum(codec, token_source)
-                if preview is not None:
+                if preview is None:
+                    texts = _source_sum(codec, token_source)
+                else:
                     texts = _preview_sum(codec, token_source, preview)
                 if checksum != json_size ^ text_size << 12 ^ token_count << 24 ^ texts:
                     raise CorruptError(f"commit {digest.hex()}: the size or tokens of it are wrong")
                 if json_size <= INLINE_BELOW and codec <= ZSTD:
                     data = content if codec == PLAIN else inflate(content, json_size)
                     content = sha256(data).digest()  # if it is wrong, so is the hash of the commit
-            if parent and toolset_key >= 0:
-                toolset = beside.toolsets[toolset_key] if toolset_key else None
-                actual = append_hash(parent, content, role, toolset, call_id, name)
+            if parent and toolset_key != WITH_REST:
+                if toolset_key == AS_REFERENCE:
+                    form, shape = "reference", _REFERENCE
+                elif toolset_key:
+                    toolset = beside.toolsets[toolset_key]
+                actual = append_hash(parent, content, role, toolset, call_id, name, form)
                 step = Step(
                     commit_id, digest, "append", role, blob_id, data, token_count, token_source,
                     toolset,
                     unescape(call_id) if call_id is not None and "\\" in call_id else call_id,
                     unescape(name) if name is not None and "\\" in name else name,
-                    False, None, _calls(calls) if calls else (), None, (), None, text_size,
+                    False, None, _calls(calls) if calls else (), None, (), shape, text_size,
                 )  # fmt: skip
             else:
                 rest, own = beside.rest(row), beside.links.get(commit_id, ())
@@ -627,6 +635,7 @@ def _parts(row: Row, rest: Row, content: bytes | None) -> ReadRow:
 
 _NO_REST = ("append", None, 0, None, None, None, None, None)
 _JUST_REFERENCE = (*_NO_REST[:7], "reference")
+_REFERENCE = unpack_shape("reference")
 _JUST_FORM = _NO_REST[2:7]  # no error, no notes
 
 

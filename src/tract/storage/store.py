@@ -705,11 +705,12 @@ class Store:
         return steps_of(rows, self._beside(rows), parent, self._is_left)
 
     def _beside(self, rows: Sequence[Row]) -> Beside:
-        keys = [row[0] for row in rows if row[-1] == WITH_REST]
+        kinds = {row[-1] for row in rows}
+        keys = [row[0] for row in rows if row[-1] == WITH_REST] if WITH_REST in kinds else []
         rests = {row[0]: row[1:] for row in self.driver.run_in(_RESTS, keys)}
         links = self._links([key for key, rest in rests.items() if rest[0] != "append"])
-        toolsets = {row[-1] for row in rows} - {0, WITH_REST, AS_REFERENCE}
-        return Beside(rests, self._hashes_of(toolsets), links)
+        toolsets = self._hashes_of(kinds - {0, WITH_REST, AS_REFERENCE})
+        return Beside(rests, toolsets, links)
 
     def _hashes_of(self, toolsets: Set[int]) -> Mapping[int, bytes]:
         """The hashes of toolsets by their keys, and perhaps of others. Each is read once: an agent
