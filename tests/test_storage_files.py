@@ -194,6 +194,44 @@ def test_a_folder_in_which_nothing_changes_is_enough(
         assert set(looks) >= {str(path), files.log(str(path))}
 
 
+@pytest.mark.skipif(os.name != "posix", reason="it looks at each file there")
+def test_an_append_looks_for_its_file_before_and_after_it_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    actions: list[str] = []
+    folder_state = files.folder_state
+
+    def look(path: str) -> files.FolderState | None:
+        actions.append("look")
+        return folder_state(path)
+
+    with Tract.open(tmp_path / "t.db") as t:
+        settle(t)
+        monkeypatch.setattr(files, "folder_state", look)
+        t.store.driver.connection.set_trace_callback(actions.append)
+        t.user("hi")
+        t.store.driver.connection.set_trace_callback(None)
+    assert actions[-3:] == ["look", "COMMIT", "look"]
+    assert actions.count("look") == 2
+
+
+@pytest.mark.parametrize("how", AWAY)
+def test_a_batch_without_its_file_reads_nothing(tmp_path: Path, how: str) -> None:
+    path, seen = tmp_path / "t.db", list[str]()
+
+    def read() -> None:
+        with t.batch():
+            t.user("lost")
+            seen.extend(t.branches())
+
+    with Tract.open(path) as t:
+        t.user("before")
+        AWAY[how](path)
+        with pytest.raises(StorageError, match=r"t\.db was (deleted|replaced).*open it again"):
+            read()
+    assert seen == []
+
+
 @pytest.mark.parametrize("place", ["t.db", "link.db", "folder/t.db"])
 @pytest.mark.parametrize("how", AWAY)
 def test_a_file_that_goes_away_later_is_noticed(tmp_path: Path, how: str, place: str) -> None:

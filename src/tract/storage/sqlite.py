@@ -105,6 +105,7 @@ class Sqlite(Driver):
         self._state: tuple[int, ...] | None = None  # of a file that is read without locks
         self._folder = ""
         self._settled: files.FolderState | None = None  # of the folder, when all files were there
+        self._is_seen = False  # whether the open transaction has looked for the file
         self._cursor: Any = None
         self._is_held = False  # by the thread that forks
         self._version: tuple[list[Row], Any] = ([], None)  # of what the last transaction began with
@@ -246,10 +247,11 @@ class Sqlite(Driver):
         with self.lock:
             if self._is_away or self._is_closed:
                 self._reopen()
-            if self._file and not self.connection.in_transaction:
+            if self._file and not (self._is_seen and self.connection.in_transaction):
                 folder = files.folder_state(self._folder)
                 if folder is None or folder != self._settled:
                     self._check_file()
+                self._is_seen = bool(self.connection.in_transaction)
             try:
                 rows: list[Row] = self._cursor.execute(sql, values).fetchall()
             except self.failure as error:
@@ -271,8 +273,23 @@ class Sqlite(Driver):
             self._repeat(error, partial(cursor.execute, sql, values))
         return cursor.lastrowid if cursor.rowcount == 1 else None
 
+    def save(self, depth: int) -> None:
+        self._execute(f"SAVEPOINT part_{depth}")
+
+    def release(self, depth: int) -> None:
+        self._execute(f"RELEASE part_{depth}")
+
+    def undo(self, depth: int) -> None:
+        self._execute(f"ROLLBACK TO part_{depth}")
+        self.release(depth)
+
     def change(self, sql: str, values: Sequence[object]) -> int:
-        return int(self._execute(sql, values).rowcount)
+        cursor = self._cursor
+        try:
+            cursor.execute(sql, values)
+        except self.failure as error:
+            self._repeat(error, partial(cursor.execute, sql, values))
+        return int(cursor.rowcount)
 
     def _execute(self, sql: str, values: Sequence[object] = ()) -> Any:
         """The cursor of a statement that returns no rows. For the holder of the lock."""
@@ -298,9 +315,13 @@ class Sqlite(Driver):
         raise self._storage_error(error) from error
 
     def begin(self) -> None:
+        """The files are looked at when it reads, and before it ends: nothing else of it is ever
+        seen."""
         if self._is_away or self._is_closed:
             self._reopen()
-        self._check_files()  # a large transaction is written to the log before its end
+        self._is_seen = False
+        if None in self._logs.values():  # then SQLite looks too, and would not say what is wrong
+            self._check_files()
         self._execute("BEGIN IMMEDIATE")
         version = self._execute(_VERSION).fetchall(), self.connection
         if version != self._version:  # others have written: perhaps they made a log, or migrated it
