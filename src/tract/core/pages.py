@@ -51,9 +51,11 @@ class Pages(Sequence[Item]):
     def __iadd__(self, items: Iterable[Item]) -> Self:
         new, start = list(items), 0
         while start < len(new):
-            end = start + PAGE - len(self._pages[-1])
-            self._pages[-1].extend(new[start:end])
-            self._turn_over()
+            last = self._pages[-1]
+            end = start + PAGE - len(last)
+            last += new[start:end]
+            if len(last) == PAGE:
+                self._pages.append([])
             start = end
         return self
 
@@ -78,10 +80,6 @@ class Pages(Sequence[Item]):
 
     def copy(self) -> Pages[Item]:
         return self.before(len(self))
-
-    def _turn_over(self) -> None:
-        if len(self._pages[-1]) == PAGE:
-            self._pages.append([])
 
     def _find(self, index: int) -> tuple[int, int]:
         """The page of an item, and where it stands there."""
