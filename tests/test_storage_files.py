@@ -194,6 +194,23 @@ def test_a_folder_in_which_nothing_changes_is_enough(
         assert set(looks) >= {str(path), files.log(str(path))}
 
 
+@pytest.mark.parametrize("how", AWAY)
+def test_a_batch_without_its_file_reads_nothing(tmp_path: Path, how: str) -> None:
+    path, seen = tmp_path / "t.db", list[str]()
+
+    def read() -> None:
+        with t.batch():
+            t.user("lost")
+            seen.extend(t.branches())
+
+    with Tract.open(path) as t:
+        t.user("before")
+        AWAY[how](path)
+        with pytest.raises(StorageError, match=r"t\.db was (deleted|replaced).*open it again"):
+            read()
+    assert seen == []
+
+
 @pytest.mark.parametrize("place", ["t.db", "link.db", "folder/t.db"])
 @pytest.mark.parametrize("how", AWAY)
 def test_a_file_that_goes_away_later_is_noticed(tmp_path: Path, how: str, place: str) -> None:

@@ -56,9 +56,11 @@ class Pages(Sequence[Item]):
     def __iadd__(self, items: Iterable[Item]) -> Self:
         new, start = list(items), 0
         while start < len(new):
-            end = start + PAGE - len(self._pages[-1])
-            self._pages[-1].extend(new[start:end])
-            self._turn_over()
+            last = self._pages[-1]
+            end = start + PAGE - len(last)
+            last += new[start:end]
+            if len(last) == PAGE:
+                self._pages.append([])
             start = end
         return self
 
@@ -89,10 +91,6 @@ class Pages(Sequence[Item]):
         """All items, in a list of the caller's own."""
         is_long = len(self._pages) > LONG and KNOWS_HOLDERS
         return self._loans.lend(self._pages) if is_long else self[:]
-
-    def _turn_over(self) -> None:
-        if len(self._pages[-1]) == PAGE:
-            self._pages.append([])
 
     def _find(self, index: int) -> tuple[int, int]:
         """The page of an item, and where it stands there."""

@@ -112,14 +112,13 @@ def load_call(call: Json) -> ToolCall:
     usual = list(call) == ["id", "type", "function"] and list(function) == ["name", "arguments"]
     if function is call:  # a flat call is sent in the usual format
         usual = True
-    inside = hollow(function, "name", arguments_key)
     arguments = function.get(arguments_key)
-    return ToolCall(
-        text_or(call.get("id"), ""),
-        function["name"],
-        "" if arguments is None else arguments,
-        None if usual else {BLOCK: hollow(call, "id", key), FUNCTION: inside},
-    )
+    origin = None
+    if not usual:
+        inside = hollow(function, "name", arguments_key)
+        origin = {BLOCK: hollow(call, "id", key), FUNCTION: inside}
+    values = text_or(call.get("id"), ""), function["name"], "" if arguments is None else arguments
+    return ToolCall(*values, origin)
 
 
 class Dump(common.Dump):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from threading import RLock
 from typing import Any, NamedTuple
@@ -289,17 +290,20 @@ class Session:
         if tools is not None:
             details = replace(details, toolset=toolsets.make(tools, self.tokens))
         loaded = [content] if isinstance(content, Message) else load_message(as_dict(content))
-        messages = [drafts.adopt(message, details, load_calls) for message in loaded]
         if edit is None:
-            new = [drafts.append(*each, self.tokens) for each in messages]
+            new = [
+                drafts.append(*drafts.adopt(message, details, load_calls), self.tokens)
+                for message in loaded
+            ]
             if call is not None:
                 new = [with_gist(draft, call, self.tokens) for draft in new]
             return self.write_all(new, parent)
         if details.shape is not None:
             raise EditError("an edit is shown in full: form= is for a new result, or reshape()")
-        if len(messages) > 1:
-            raise EditError(f"an edit is one message, not {len(messages)}")
-        return self.write(lambda head: self.edit(head, edit, *messages[0]), parent)
+        if len(loaded) > 1:
+            raise EditError(f"an edit is one message, not {len(loaded)}")
+        adopted = drafts.adopt(loaded[0], details, load_calls)
+        return self.write(lambda head: self.edit(head, edit, *adopted), parent)
 
     def edit(self, head: Head, target: Commit, message: Message, details: Details) -> Draft:
         """Draft an edit of an earlier message."""
@@ -332,19 +336,14 @@ class Session:
 
     def write_all(self, drafts: Sequence[Draft], parent: Commit | None = None) -> CommitInfo:
         """Write one commit after another, and return the last."""
-        *before, last = [self._prepared(draft) for draft in drafts]
+        *before, last = [partial(self._complete, self._prepared(draft)) for draft in drafts]
         if not before:
-            return self._write_prepared(last, parent)
+            return self.write(last, parent)
         with self.batch():
-            for draft in before:
-                info = self._write_prepared(draft, parent)
+            for make in before:
+                info = self.write(make, parent)
                 parent = None if parent is None else info
-            return self._write_prepared(last, parent)
-
-    def _write_prepared(self, draft: Draft, parent: Commit | None) -> CommitInfo:
-        if draft.message is None or draft.message.role != "tool":
-            return self.write(lambda _: draft, parent)
-        return self.write(lambda head: self._complete(head, draft), parent)
+            return self.write(last, parent)
 
     def _prepared(self, draft: Draft) -> Draft:
         """Do what can be done before the transaction, which others wait for: upload the content,
@@ -418,9 +417,11 @@ class Session:
             return draft
         return replace(draft, message=message, shape=shape)
 
-    def _complete(self, head: Head, draft: Draft) -> Draft:
+    def _complete(self, draft: Draft, head: Head) -> Draft:
         message = draft.message
-        if message and REPLACED.fullmatch(message.tool_call_id or ""):
+        if message is None or message.role != "tool":
+            return draft
+        if REPLACED.fullmatch(message.tool_call_id or ""):
             call_id = original_id(self.chain(head).places, message.tool_call_id or "")
             draft = replace(draft, message=replace(message, tool_call_id=call_id))
         return self.complete(draft, lambda call_id: self.chain(head).tool_name(call_id))

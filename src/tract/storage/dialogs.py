@@ -211,10 +211,9 @@ class Dialogs:
     ) -> None:
         """Compare and swap: a writer that read the head before the transaction cannot overwrite it,
         and no commit follows a head that the branch does not have."""
-        counts = (0, *more[1:])  # the dialog counts its branches
-        added = (*counts[1:], at, _weigh(counts), at)
-        values = (*new, branch_checksum(*names, new), *added, dialog_id, names[1], old.id or 0)
-        if not self._driver.change(MOVE_BRANCH, values):
+        _, *counts = more  # the dialog counts its branches
+        sums = branch_checksum(*names, new), *counts, at, _weigh((0, *counts)), at
+        if not self._driver.change(MOVE_BRANCH, (*new, *sums, dialog_id, names[1], old.id or 0)):
             raise CorruptError(f"branch {names[1]!r:.80} has moved, or points to a wrong commit")
 
     def delete_branch(self, dialog: str, name: str) -> None:

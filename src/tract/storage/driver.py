@@ -84,18 +84,17 @@ class Driver(ABC):
         """Send the rows that wait, if any do."""
         return
 
+    @abstractmethod
     def save(self, depth: int) -> None:
         """Begin a part of a transaction that can be undone by itself."""
-        self.run(f"SAVEPOINT part_{depth}")
 
+    @abstractmethod
     def release(self, depth: int) -> None:
         """End such a part."""
-        self.run(f"RELEASE part_{depth}")
 
+    @abstractmethod
     def undo(self, depth: int) -> None:
         """Undo such a part."""
-        self.run(f"ROLLBACK TO part_{depth}")
-        self.run(f"RELEASE part_{depth}")
 
     def stamp(self) -> object:
         """Equal to an earlier one only if nothing was written since, by any connection."""

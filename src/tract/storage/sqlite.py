@@ -271,8 +271,23 @@ class Sqlite(Driver):
             self._repeat(error, partial(cursor.execute, sql, values))
         return cursor.lastrowid if cursor.rowcount == 1 else None
 
+    def save(self, depth: int) -> None:
+        self._execute(f"SAVEPOINT part_{depth}")
+
+    def release(self, depth: int) -> None:
+        self._execute(f"RELEASE part_{depth}")
+
+    def undo(self, depth: int) -> None:
+        self._execute(f"ROLLBACK TO part_{depth}")
+        self.release(depth)
+
     def change(self, sql: str, values: Sequence[object]) -> int:
-        return int(self._execute(sql, values).rowcount)
+        cursor = self._cursor
+        try:
+            cursor.execute(sql, values)
+        except self.failure as error:
+            self._repeat(error, partial(cursor.execute, sql, values))
+        return int(cursor.rowcount)
 
     def _execute(self, sql: str, values: Sequence[object] = ()) -> Any:
         """The cursor of a statement that returns no rows. For the holder of the lock."""

@@ -409,7 +409,9 @@ class Store:
         if page:
             commit_id: int | None = page.add(row, active, draft.links, waiting)
         else:
-            commit_id = self._insert_commit(row, active, draft.links)
+            commit_id = self.driver.insert(INSERT_COMMIT, (*row, active, row.parent_id))
+            if draft.links and commit_id is not None:
+                self.driver.insert_rows("commit_links", link_rows(commit_id, draft.links))
         if commit_id is None:
             return self._find(dialog_id, [digest]) or EMPTY, None, None
         self.dialogs.changes.newest = commit_id
@@ -430,15 +432,6 @@ class Store:
             self.restore_tools(toolset)
             known[toolset.hash] = toolset_id
         return known[toolset.hash]
-
-    def _insert_commit(
-        self, row: CommitRow, active: int | None, links: tuple[Link, ...]
-    ) -> int | None:
-        """The key of a commit; None if an equal one exists."""
-        commit_id = self.driver.insert(INSERT_COMMIT, (*row, active, row.parent_id))
-        if commit_id is not None and links:
-            self.driver.insert_rows("commit_links", link_rows(commit_id, links))
-        return commit_id
 
     def _put_content(self, blob: BlobRow, draft: Draft) -> tuple[int, BlobRow]:
         """Return the key of the content, and its row as it is stored. A known content is not
