@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -33,6 +34,14 @@ PROFILE = os.environ.get("TRACT_TEST_PROFILE", "ci")
 settings.load_profile(PROFILE)
 
 _names = count(1)
+gc.disable()  # whatever is made while tests are collected stays to the end
+
+
+def pytest_collection_finish() -> None:
+    """The million objects of modules and tests are never garbage: to look through them again and
+    again would take a twentieth of the time."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)  # what is left out by `-m` is gone then
