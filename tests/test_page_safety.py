@@ -397,6 +397,7 @@ def test_changes(open_page: PageOpener, hostile: Hostile) -> None:
             text = "\n".join(PAYLOADS).replace("\r\n", "\n").replace("\r", "\n")
             assert page.locator("dialog textarea").input_value() == text
         page.keyboard.press("Escape")
+        page.locator("dialog").wait_for(state="hidden")  # until then, keys are for the dialog
     page.evaluate("scrollTo(0, 0)")
 
 
