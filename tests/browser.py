@@ -32,8 +32,9 @@ from tract.web.server import Server
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, Request
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-NONE = "no Chromium here; on Debian: apt install chromium"
+# The first has no windows, so that a page costs it a quarter of the processor time.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+NONE = "no Chromium here; on Debian: apt install chromium-headless-shell"
 FLAGS = (
     "--disable-gpu",
     "--disable-quic",

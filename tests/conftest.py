@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,18 @@ PROFILE = os.environ.get("TRACT_TEST_PROFILE", "ci")
 settings.load_profile(PROFILE)
 
 _names = count(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """The million objects of modules and tests live to the end. To look for garbage among them,
+    again and again, would take a third of the collection and a twentieth of the tests."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)  # what is left out by `-m` is gone then

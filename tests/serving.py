@@ -48,9 +48,18 @@ async def _start(server: Server) -> None:
 
 
 async def _stop(server: Server) -> None:
+    """Nobody waits while uvicorn, whose sockets are closed then, sleeps for a tenth of a second:
+    hundreds of tests have a server."""
     server.uvicorn.force_exit = True  # does not wait for connections that are kept alive
-    await server.uvicorn.shutdown(sockets=[server.socket])
+    closing = asyncio.create_task(server.uvicorn.shutdown(sockets=[server.socket]))
+    _closing.add(closing)
+    closing.add_done_callback(_closing.discard)
+    await asyncio.sleep(0)  # until it sleeps
     await server.uvicorn.lifespan.shutdown()
+
+
+_closing: set[asyncio.Task[None]] = set()
+"""An event loop forgets tasks to which nobody else refers."""
 
 
 class ServerProcess:

@@ -389,6 +389,7 @@ def test_changes(open_page: PageOpener, hostile: Hostile) -> None:
     page = opened(hostile.server, open_page, dialog=HOSTILE)
     page.keyboard.press("j")
     page.keyboard.press("j")
+    page.locator(".panel h2").wait_for()  # it draws what the keys ask
     for key, title in {"i": "Edit", "x": "Skip", "P": "Pin"}.items():
         page.keyboard.press(key)
         page.locator(f"dialog[aria-label={title}]").wait_for()
@@ -397,6 +398,7 @@ def test_changes(open_page: PageOpener, hostile: Hostile) -> None:
             text = "\n".join(PAYLOADS).replace("\r\n", "\n").replace("\r", "\n")
             assert page.locator("dialog textarea").input_value() == text
         page.keyboard.press("Escape")
+        page.locator("dialog").wait_for(state="hidden")  # until then, keys are for the dialog
     page.evaluate("scrollTo(0, 0)")
 
 

@@ -27,7 +27,7 @@ class Chart {
 
   refresh() {
     clearTimeout(this.soon);
-    this.soon = setTimeout(() => this.load().catch(() => {}), 800);
+    this.soon = setTimeout(() => this.page.isEnded || this.load().catch(() => {}), 800);
   }
 
   /** The request that a row is part of: its own if it is an answer, or else the next one. */
