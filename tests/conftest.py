@@ -48,6 +48,11 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """What the modules hold is freed as usual, sockets of SDK clients among it."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(trylast=True)  # what is left out by `-m` is gone then
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The soak begins first, because nothing else takes as long."""
