@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.strategies import ChainBuilder
 from tract.core.chain import Chain, Place
-from tract.core.turns import (
-    ToolTurn,
-    calls_of,
-    failed_turns,
-    results_of,
-    shown_turns,
-    superseded_results,
-)
+from tract.core.turns import ToolTurn, calls_of, failed_turns, results_of, superseded_results
 from tract.model import CommitInfo, CommitOperation, Head, Message, Step, ToolCall
 
 OTHER, GIVEN = "the file was read or changed again", "called again"
@@ -238,38 +229,3 @@ def test_what_is_hidden_supersedes_nothing() -> None:
     turns.turn("grep")
     turns.mark(_head(turns, turns.turn("grep")), "skip")
     assert turns.old() == []
-
-
-CALL_IDS = st.sampled_from("abc")
-MESSAGES = st.lists(
-    st.tuples(st.just("assistant"), st.lists(CALL_IDS, max_size=4))
-    | st.tuples(st.just("tool"), CALL_IDS),
-    min_size=1,
-    max_size=12,
-)
-
-
-@given(MESSAGES, st.sampled_from([None, "run", "other"]))
-def test_turns_of_a_plain_chain_are_those_of_its_places(
-    messages: list[tuple[str, Any]], name: str | None
-) -> None:
-    """Also with ids that are used again, and with results that nothing waits for."""
-    steps = ChainBuilder()
-    for role, ids in messages:
-        if role == "tool":
-            steps.append(answers=ids, name="run")
-        else:
-            steps.append("assistant", calls=tuple(ids))
-    plain = Chain(steps.steps)
-    folded = Chain([*steps.steps, *marked(steps)])
-    assert plain.is_plain
-    assert not folded.is_plain
-    assert shown_turns(plain, name) == shown_turns(folded, name)
-
-
-def marked(steps: ChainBuilder) -> list[Step]:
-    """A mark that leaves everything as it is."""
-    first = steps.steps[0]
-    before = len(steps.steps)
-    steps.mark(Head(first.id, first.hash), "normal")
-    return steps.steps[before:]

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from tract.core.chain import Chain, Place
+from tract.core.chain import Place
 from tract.core.forms import is_fixed
-from tract.core.pairing import OpenCalls
 from tract.core.subjects import FILE_ARGUMENTS
 from tract.hashing import to_sorted_json
 from tract.model import CommitInfo, Json, Message, Priority, Step
@@ -97,34 +96,6 @@ def calls_of(places: Sequence[Place], name: str | None) -> list[Place]:
         if place.shown.calls
         and not place.is_hidden
         and name in (None, *(tool for _, tool in place.shown.calls))
-    ]
-
-
-def shown_turns(chain: Chain, name: str | None) -> list[tuple[Step, list[Step]]]:
-    """Messages in the view that call tools, or one tool, each with its results. Nothing of a plain
-    chain has to be put in its place for that."""
-    turns = _plain_turns(chain.appended_steps()) if chain.is_plain else _folded_turns(chain.places)
-    return [turn for turn in turns if name in (None, *(tool for _, tool in turn[0].calls))]
-
-
-def _plain_turns(steps: Sequence[Step]) -> list[tuple[Step, list[Step]]]:
-    open_calls: OpenCalls[list[Step]] = OpenCalls()
-    turns = []
-    for step in steps:
-        if step.calls:
-            results: list[Step] = []
-            turns.append((step, results))
-            open_calls.ask([(call_id, results) for call_id, _ in step.calls])
-        if step.tool_call_id is not None:
-            answered = open_calls.answer(step.tool_call_id)
-            if answered is not None:
-                answered.append(step)
-    return turns
-
-
-def _folded_turns(places: Sequence[Place]) -> list[tuple[Step, list[Step]]]:
-    return [
-        (call.shown, [result.shown for result in call.results]) for call in calls_of(places, None)
     ]
 
 

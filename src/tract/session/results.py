@@ -19,7 +19,7 @@ from tract.core.forms import ToolResultInfo, stays_full
 from tract.core.turns import DroppedTurns, Superseded, ToolTurn
 from tract.core.wording import GET_TOOL_RESULT, is_fetch, what_of, with_narrowed
 from tract.errors import ForgottenError, InputError, NotFoundError
-from tract.model import CommitInfo, Draft, Gist, Head, Json, Message, Priority, Shape
+from tract.model import CommitInfo, Draft, Gist, Json, Message, Priority, Shape
 from tract.providers import load_call
 from tract.providers.call_ids import find_result
 from tract.session.session import Commit, Session
@@ -152,16 +152,15 @@ def find_results(
 
 def find_turns(session: Session, name: str | None) -> list[ToolTurn]:
     with session.lock:
-        shown = turns.shown_turns(session.chain(), name)
-        steps = [step for call, results in shown for step in (call, *results)]
-        infos = iter(session.store.infos([Head(step.id, step.hash) for step in steps]))
+        calls = turns.calls_of(session.chain().places, name)
+        infos = iter(session.infos([place for call in calls for place in call.turn]))
     return [
         ToolTurn(
             call=next(infos),
-            results=[next(infos) for _ in results],
-            tool_names=[tool for _, tool in call.calls],
+            results=[next(infos) for _ in call.results],
+            tool_names=[tool for _, tool in call.shown.calls],
         )
-        for call, results in shown
+        for call in calls
     ]
 
 
