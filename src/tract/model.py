@@ -99,8 +99,6 @@ class Gist(msgspec.Struct, frozen=True, gc=False, array_like=True):
     Empty if it was stored before that was noted."""
     narrowed: tuple[tuple[int, str], ...] = ()
     """Smaller previews, each with the characters that it was made for: those that are shown."""
-    call_sum: int = 0
-    """Of the very call that it was made for; 0 if that was not noted."""
 
 
 class Summary(NamedTuple):

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from tract.content.preview import finders
 from tract.content.preview.body import Body, body_of
-from tract.content.preview.evidence import Evidence, evidence_of, sum_of
+from tract.content.preview.evidence import Evidence, evidence_of
 from tract.content.preview.excerpts import (
     Entry,
     Excerpt,
@@ -47,15 +47,12 @@ def gist_of(content: Json, call: ToolCall | None = None) -> Gist:
     body, evidence = body_of(content), evidence_of(call)
     finding = finders.find_in(body, evidence)
     made = _gist(body, evidence, 1600, finding, is_failure(content, body, finding, evidence))
-    return replace(made, made_for=evidence.key, call_sum=sum_of(call) if call else 0)
+    return replace(made, made_for=evidence.key)
 
 
 def is_gist_of(gist: Gist, call: ToolCall | None) -> bool:
-    """Whether a gist that is stored with a content is true of a result of this call. It mostly was
-    made for it, and to see that takes a fraction of the time of reading a command."""
-    if not gist.made_for or (call and gist.call_sum == sum_of(call)):
-        return True
-    return gist.made_for == evidence_of(call).key
+    """Whether a gist that is stored with a content is true of a result of this call."""
+    return not gist.made_for or gist.made_for == evidence_of(call).key
 
 
 def narrow(gist: Gist, characters: int) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from tract.model import Json, ToolCall, readable
+from tract.model import Json, ToolCall
 
 _PATHS = (
     *("path", "file_path", "filepath", "filePath", "filename", "file", "target_file", "file_name"),
@@ -96,12 +96,6 @@ def evidence_of(call: ToolCall | None) -> Evidence:
         is_read = bool(_READS.search(name) or command) and not _WRITES.search(name)
         return Evidence(path[:_LONGEST] if is_read else "", "", is_read)
     return _of_command(command) if command else NONE
-
-
-def sum_of(call: ToolCall) -> int:
-    """The same for equal calls."""
-    text = f"{call.name}\n{readable(call.arguments)}"
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def _fields(arguments: Json) -> dict[str, Json]:
