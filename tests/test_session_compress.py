@@ -1117,6 +1117,21 @@ def restore_as_named(t: Tract, *commits: CommitInfo) -> None:
     t.restore(*names)
 
 
+def test_a_summary_comes_back_with_all_undos_of_what_it_was_made_of(quick: Tract) -> None:
+    said = four(quick)
+    inner = quick.compress(said[1:3], content="x").summaries
+    first = quick.restore(*inner)
+    assert first is not None
+    again = quick.restore(first)
+    assert again is not None
+    undo = quick.restore(*quick.compress([*inner, said[3]], content="y").summaries)
+    assert undo is not None
+    quick.restore(*inner, again)  # undone by this, and by the first undo, which is in force again
+    assert texts(quick) == ["be brief", "one", "two", "three"]
+    restore_as_named(quick, undo)
+    assert texts(quick) == ["be brief", "y"]
+
+
 def test_the_inner_one_is_not_undone_before_the_outer_one(quick: Tract) -> None:
     said = four(quick)
     inner = quick.compress(said[1:3], content="x").summaries

@@ -325,7 +325,8 @@ class CompiledContext:
 
     def to_openai(self) -> list[dict[str, Json]]:
         """Messages for Chat Completions. The list is yours, the dicts in it are shared with later
-        contexts: copy one before you change it."""
+        contexts: copy one before you change it. A list of very many messages is of a subclass of
+        `list`; a slice of it is a plain one."""
         messages: list[dict[str, Json]] = self.to_messages("openai")
         return messages
 

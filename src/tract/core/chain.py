@@ -348,9 +348,11 @@ class Chain:
         self._fold()
         named = list(commits)
         undone = {step.id: step for commit in named for step in self._changes(commit)}
-        together = dict(undone)
-        while more := self._also_undone(together.values()):
-            together |= {step.id: step for step in more}
+        together, more = dict(undone), undone
+        while more:
+            needed = {step.id: step for step in self._also_undone(together.values())}
+            more = {key: step for key, step in needed.items() if key not in together}
+            together |= more
         others = [step.hash.hex() for step in together.values() if step.id not in undone]
         if others:
             names = ", ".join(f'"{name}"' for name in [*others, *map(_hex, named)])
@@ -403,7 +405,7 @@ class Chain:
             place = after._by_commit.get(link.target_id)
             over = place.summary.origin if place and place.summary else summary
             if place is None and is_back:
-                yield self._undo_of(after._source(link.target_id), summary)
+                yield self._undo_of(after._source(link.target_id), summary, after)
             elif place is None and link.target_id in self._by_commit:
                 yield summary
             elif over.id != summary.id and is_back and over.id in self._voided:
@@ -417,9 +419,9 @@ class Chain:
         step = self._changing[commit]
         return step if step.operation == "compress" else self._source(step.links[0].target_id)
 
-    def _undo_of(self, undone: Step, summary: Step) -> Step:
-        """The undo that took away what a summary was made of."""
-        in_force = (step for step in self._undos.values() if step.id not in self._voided)
+    def _undo_of(self, undone: Step, summary: Step, after: Chain) -> Step:
+        """An undo that takes away what a summary was made of, and would still be in force."""
+        in_force = (step for step in self._undos.values() if step.id not in after._voided)
         for step in in_force:
             if undone.id in undo_targets(step):
                 return step
@@ -589,7 +591,7 @@ def recorded_toolsets(steps: Iterable[Step]) -> Iterator[bytes]:
 
 
 def _add_user(users: dict[str, list[Place]], place: Place) -> None:
-    for call_id in place.ids:
+    for call_id in sorted(place.ids):  # in one order in every process
         users.setdefault(call_id, []).append(place)
 
 

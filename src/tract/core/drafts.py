@@ -68,7 +68,7 @@ def edit(place: Place, old: Message, new: Message, details: Details, tokens: Tok
     answers stay, unless the edit has its own."""
     _check_in_view(place)
     if new.role != old.role:
-        raise RoleError(f"a {old.role} message cannot become a {new.role} message")
+        raise RoleError(f"the role of a message cannot change from {old.role} to {new.role}")
     if (new.tool_call_id or old.tool_call_id) != old.tool_call_id:
         raise EditError(
             f"the result of call {old.tool_call_id!r} cannot answer {new.tool_call_id!r}"

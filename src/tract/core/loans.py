@@ -17,12 +17,13 @@ Item = TypeVar("Item")
 
 MOST = 2
 """Lists that are remembered: a caller often drops one only when it has the next."""
-KNOWS_HOLDERS = hasattr(sys, "getrefcount")
-"""Whether this Python says how many hold an object."""
+KNOWS_HOLDERS = hasattr(sys, "getrefcount") and getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Whether this Python says how many hold an object, and no thread can change that meanwhile."""
 
 
 class Lent(list[Item]):
-    """A list that notes when it is changed. Copies of it are plain lists."""
+    """A list that notes when one of its methods changes it. C code that writes into its memory, as
+    that of `heapq`, goes unnoticed. Copies of it are plain lists."""
 
     __slots__ = ("is_changed",)
     is_changed: bool

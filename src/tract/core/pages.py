@@ -12,8 +12,9 @@ Item = TypeVar("Item")
 
 PAGE = 1024
 """Items of a full page."""
-LONG = 8
-"""Full pages from which on a copy takes longer than to see whether an earlier one can be used."""
+LONG = 32
+"""Full pages of a list that is worth to be used again: to copy it takes a tenth of a turn. Shorter
+ones are plain lists, which a few libraries insist on."""
 
 
 class Pages(Sequence[Item]):
@@ -88,7 +89,7 @@ class Pages(Sequence[Item]):
         return self.before(len(self))
 
     def lend(self) -> list[Item]:
-        """All items, in a list of the caller's own."""
+        """All items, in a list of the caller's own. A long one is of a subclass of `list`."""
         is_long = len(self._pages) > LONG and KNOWS_HOLDERS
         return self._loans.lend(self._pages) if is_long else self[:]
 

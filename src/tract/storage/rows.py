@@ -239,17 +239,22 @@ def new_info(
     has_rest = row[8:14] != _JUST_CONTENT or row.form
     if blob is None or operation is not CommitOperation.APPEND or has_rest:
         return info_of(ReadRow(row, toolset, blob), parent, draft.links, message)
-    _, _, digest, _, _, role, call_id, name, _, _, _, _, _, _, calls, created_at, _, _, _ = row
-    content, _, _, _, tokens, _, preview, _, size = blob
-    metadata: dict[str, Json] = {}
-    if call_id is not None or name is not None or calls is not None:
-        call_id, name = _text(call_id), _text(name)
-        metadata = _metadata(call_id, name, calls, message)
+    call_id, name = _text(row.tool_call_id), _text(row.name)
     return CommitInfo(
-        digest.hex(), parent.hex() if parent else None, operation, content.hex(),
-        role, call_id, name, False, (), (), toolset.hex() if toolset else None, None, None,
-        metadata, None, None, tokens, size, _preview(preview, message), as_datetime(created_at),
-    )  # fmt: skip
+        row.hash.hex(),
+        parent.hex() if parent else None,
+        operation,
+        blob.hash.hex(),
+        row.role,
+        call_id,
+        name,
+        toolset_hash=toolset.hex() if toolset else None,
+        metadata=_metadata(call_id, name, row.calls, message),
+        token_count=blob.token_count,
+        byte_size=blob.text_size,
+        preview=_preview(blob.preview, message),
+        created_at=as_datetime(row.created_at),
+    )
 
 
 _JUST_CONTENT = (0, None, None, None, None, None)  # no error, no notes
@@ -507,7 +512,7 @@ def steps_of(
                 calls, call_id, name, usage, own_sum, toolset_key,
             ) = row  # fmt: skip
             data = toolset = form = shape = None
-            if own_sum != (_NOTHING if usage is calls is None else _own_sum(usage, calls)):
+            if own_sum != (_NOTHING if usage is None and calls is None else _own_sum(usage, calls)):
                 raise CorruptError(f"commit {digest.hex()}: calls, usage or time were altered")
             if checksum is not None:
                 if preview is None:
@@ -788,7 +793,7 @@ def text_sum(*facts: object) -> int:
 
 def _own_sum(usage: str | None, calls: str | None) -> int:
     """`text_sum` of both, in less time. Most commits have neither."""
-    if usage is calls is None:
+    if usage is None and calls is None:
         return _NOTHING
     return zlib.crc32(f"{usage}|{calls}".encode("utf-8", "surrogatepass"))
 
