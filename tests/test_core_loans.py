@@ -37,8 +37,10 @@ def lent_twice(change: Callable[[list[int]], object]) -> tuple[list[int], bool]:
     place = id(first)
     change(first)
     del first
+    others: list[list[int]] = [Lent() for _ in range(8)]  # one has its memory, if that was freed
     items.append(10)
     second = items.lend()
+    assert second not in others
     return list(second), id(second) == place
 
 

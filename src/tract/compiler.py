@@ -210,8 +210,7 @@ class Compiler:
     ) -> list[tuple[Message, int]]:
         """Return the messages as they are shown, each with its tokens; outdated answers without
         their thoughts."""
-        full = Form.FULL
-        whole = [i.place for i in items if i.shape.form == full and not i.is_left_out]
+        whole = [i.place for i in items if i.shape.form == Form.FULL and not i.is_left_out]
         short = [item for item in items if item.shape.form in BY_GIST and not item.is_left_out]
         if self._keeps:  # loads them together
             self._large_messages(place.shown for place in whole)

@@ -66,7 +66,7 @@ class Chain:
     def _clear(self) -> None:
         self._places: list[Place] = []
         self._by_commit: dict[int, Place] = {}
-        self._users: dict[str, list[Place]] | None = None
+        self._users: dict[str, list[Place]] | None = None  # of ids; None until it is asked for
         self._open_calls: OpenCalls[Place] = OpenCalls()  # of the view
         self._unpaired: set[str] = set()  # ids whose calls or results have come or gone
         self._numbers: dict[str, int] = {}  # how many results each id has

@@ -155,7 +155,7 @@ def with_gist(draft: Draft, call: ToolCall | None, tokens: TokenCounter) -> Draf
 
 
 def _place_of(draft: Draft, result: Message) -> Place:
-    """About where a result will stand: it may be one of several with its id."""
+    """A place like that where a result will stand; there, its id may have a number behind it."""
     facts = result.tool_call_id, result.name, result.is_error
     count, size = draft.token_count, size_of(result)
     step = Step(0, bytes(32), "append", "tool", None, None, count, "", None, *facts)

@@ -23,7 +23,6 @@ from tract.reprs import brief, number
 BY_GIST = (Form.REFERENCE, Form.SUMMARY)
 """The forms that show what is stored as the gist of a result."""
 REFERENCE, COLLAPSED = Shape(Form.REFERENCE), Shape(Form.COLLAPSED)
-_IS_COLLAPSED, _IS_PINNED = Form.COLLAPSED, Priority.PINNED  # to look them up takes longer
 
 
 class ResultView(NamedTuple):
@@ -88,7 +87,7 @@ def newest_items(places: Sequence[Place]) -> Iterator[Shown]:
 
 def is_fixed(place: Place) -> bool:
     """Pinned, or itself an answer to a question for a result: always shown in full."""
-    return place.priority == _IS_PINNED or is_fetch(place.origin.name)
+    return place.priority == Priority.PINNED or is_fetch(place.origin.name)
 
 
 class _Choice:
@@ -147,7 +146,7 @@ def _newest(places: Sequence[Place]) -> Iterator[Place]:
 def shown_shape(place: Place, shape: Shape) -> Shape:
     """What a form comes to for one result that is not collapsed with its call: it is full where a
     reference, or a line by tract, would save less than a third."""
-    if shape.form == _IS_COLLAPSED:
+    if shape.form == Form.COLLAPSED:
         shape = REFERENCE
     is_made_here = shape.form in BY_GIST and shape.text is None
     return FULL if is_made_here and not pays(place.shown) else shape

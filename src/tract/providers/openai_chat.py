@@ -112,13 +112,16 @@ def load_call(call: Json) -> ToolCall:
     usual = list(call) == ["id", "type", "function"] and list(function) == ["name", "arguments"]
     if function is call:  # a flat call is sent in the usual format
         usual = True
-    arguments = function.get(arguments_key)
-    origin = None
+    arguments, origin = function.get(arguments_key), None
     if not usual:
         inside = hollow(function, "name", arguments_key)
         origin = {BLOCK: hollow(call, "id", key), FUNCTION: inside}
-    values = text_or(call.get("id"), ""), function["name"], "" if arguments is None else arguments
-    return ToolCall(*values, origin)
+    return ToolCall(
+        text_or(call.get("id"), ""),
+        function["name"],
+        "" if arguments is None else arguments,
+        origin,
+    )
 
 
 class Dump(common.Dump):

@@ -99,8 +99,9 @@ class Dump(common.Dump):
     def finish(self, tail: Sequence[Message] = ()) -> list[dict[str, Json]]:
         rest = self.with_tail(tail)
         rest._drop_last_thoughts()
+        items = rest.out.lend()
         last = [item for _, item in rest._held] + self.tool_changes.get(self._answers, [])
-        return rest.out.lend() + last if last else rest.out.lend()
+        return items + last if last else items
 
     def _known(self, item: dict[str, Json]) -> dict[str, Json]:
         """The item with the keys that the provider knows. An id that another item has is left out:

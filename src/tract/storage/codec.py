@@ -238,7 +238,7 @@ def bound_gist(stored: bytes, content: bytes) -> bytes:
 
 
 _IN_ZLIB = 0x78
-"""The first byte of a stream. That of a gist in the other format is different."""
+"""The first byte of a stream of zlib; in msgpack, a list of so few fields begins with another."""
 _WITH_DICTIONARY = 0x20
 """The bit in the second byte of a stream that can be read only with its dictionary."""
 
